@@ -69,7 +69,7 @@ class _Reader(threading.Thread):
 
 def _watched(session: BrowserSession) -> tuple[dict[str, Any], dict[str, dict[str, float]]]:
     """A run whose steps were let go one after the other, and when each was seen and heard of."""
-    web = session.street.web
+    web = session.environment.web
     names = [f"step_{number}" for number in range(STEPS)]
     plan = [step(name, "http_fetch", url=web.url(f"/held/{name}")) for name in names]
     run_id = session.started_run(session.saved(definition("Watched", plan)))

@@ -165,13 +165,13 @@ class _Working:
     """A worker in its own task, and a way to have one run made and wait for its end."""
 
     def __init__(self, house: Application) -> None:
-        self._house = house
+        self._application = house
         self._ended: dict[UUID, asyncio.Event] = {}
         self._worker = build_worker(house, watch=self._watch)
         self._automation: UUID | None = None
 
     async def __aenter__(self) -> Run:
-        self._automation, _ = await saved(self._house, document())
+        self._automation, _ = await saved(self._application, document())
         self._task = asyncio.create_task(self._worker.run())
         return self._run
 
@@ -185,11 +185,11 @@ class _Working:
 
     async def _run(self) -> None:
         assert self._automation is not None
-        made = await self._house.dispatcher.dispatch(
-            RunRequest(self._house.workspace_id, self._automation)
+        made = await self._application.dispatcher.dispatch(
+            RunRequest(self._application.workspace_id, self._automation)
         )
         await self._ended.setdefault(made.run_id, asyncio.Event()).wait()
-        status = await self._house.database.fetchval(_STATUS, made.run_id)
+        status = await self._application.database.fetchval(_STATUS, made.run_id)
         assert status == "succeeded", (status, FINAL)
 
 

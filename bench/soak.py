@@ -60,7 +60,7 @@ class Track:
     """What was seen of one process over time."""
 
     name: str
-    moments: list[float] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
     megabytes: list[float] = field(default_factory=list)
     files: list[int] = field(default_factory=list)
     threads: list[int] = field(default_factory=list)
@@ -68,7 +68,7 @@ class Track:
     def gain(self, values: Sequence[float]) -> Gain:
         """From the middle of the first third after warming up to that of the last."""
         cold = int(len(values) * WARMING)
-        warm, moments = values[cold:], self.moments[cold:]
+        warm, moments = values[cold:], self.times[cold:]
         third = len(warm) // 3
         if not third:
             return Gain(values[0], values[-1], 0.0)
@@ -152,7 +152,7 @@ def look(server: Server, tracks: dict[str, Track], moment: float) -> None:
             found[name] = (megabytes + own, files + opened, threads + int(said["Threads"]))
     for name, (megabytes, files, threads) in found.items():
         track = tracks.setdefault(name, Track(name))
-        track.moments.append(moment)
+        track.times.append(moment)
         track.megabytes.append(megabytes)
         track.files.append(files)
         track.threads.append(threads)
@@ -177,7 +177,7 @@ class Seen:
         processes = ", ".join(
             f"{track.name} {track.megabytes[-1]:.1f}"
             for track in self.tracks.values()
-            if track.moments[-1] >= moment
+            if track.times[-1] >= moment
         )
         fired, size = sum(self.statuses.values()), self.dead[-1]["bytes"] / 1_048_576
         return f"{moment / 60:5.1f} min  {fired:>7,} fired  database {size:.0f} MB  MB: {processes}"
@@ -212,9 +212,9 @@ def soak(minutes: float, rate: float) -> Seen:
 
 def rows(tracks: Mapping[str, Track]) -> Iterator[dict[str, Any]]:
     """Every process that was there nearly all the time, and what an hour adds to it."""
-    longest = max(len(track.moments) for track in tracks.values())
+    longest = max(len(track.times) for track in tracks.values())
     for track in tracks.values():
-        if len(track.moments) < longest * 0.9:
+        if len(track.times) < longest * 0.9:
             continue
         memory, files = track.gain(track.megabytes), track.gain(track.files)
         grows = memory.rises(MOST_MB_PER_HOUR, LEAST_MB)

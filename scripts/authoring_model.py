@@ -99,7 +99,7 @@ def _server(tools: Sequence[Tool]) -> McpDouble:
     told = [
         {
             "name": tool.name.partition(".")[2],
-            "description": tool.words,
+            "description": tool.description,
             "inputSchema": schema_of(tool),
             "annotations": {"readOnlyHint": tool.effect == "read"},
         }
@@ -119,7 +119,9 @@ async def _furnish(
     await _add_rows(application, world)
     boards = tuple([await _add_board(services, board) for board in world.resources.boards])
     words = await application.registry.of(application.workspace_id)
-    return services, replace(world, resources=replace(world.resources, boards=boards), words=words)
+    return services, replace(
+        world, resources=replace(world.resources, boards=boards), vocabulary=words
+    )
 
 
 async def _call(rooms: ApplicationServices, capability: str, **value: Any) -> Any:

@@ -49,7 +49,7 @@ def by_rules(requests: Sequence[Request]) -> list[Score]:
 
 
 def made_by_rules(request: Request, world: World) -> Made:
-    made = sketch(request.wish, world.words, world.resources)
+    made = sketch(request.wish, world.vocabulary, world.resources)
     return Made(made.document, made.questions)
 
 

@@ -42,7 +42,7 @@ class Part:
     name: str
     command: tuple[str, ...]
     # Beside the others, on one core and with lower priority.
-    beside: bool = False
+    concurrent: bool = False
     quick: bool = False
     needs: tuple[Callable[[], str], ...] = ()
     # The last line of its log is shown with how it ended.
@@ -92,12 +92,12 @@ FIRST: Final = (
     Part("reference", _module("scripts.reference", "--check")),
 )
 PARTS: Final = (
-    Part("types", _module("mypy", "src", "tests", "scripts", "bench"), beside=True, quick=True),
-    Part("page", _module("scripts.check_page"), beside=True),
-    Part("unit", _pytest("tests/unit", "tests/property", "-n", "2"), beside=True, quick=True),
-    Part("architecture", _pytest("tests/architecture"), beside=True, quick=True),
-    Part("conformance", _pytest("tests/conformance", "-n", "2"), beside=True),
-    Part("mutation", _module("scripts.mutate", *SAMPLE), beside=True, summary=True),
+    Part("types", _module("mypy", "src", "tests", "scripts", "bench"), concurrent=True, quick=True),
+    Part("page", _module("scripts.check_page"), concurrent=True),
+    Part("unit", _pytest("tests/unit", "tests/property", "-n", "2"), concurrent=True, quick=True),
+    Part("architecture", _pytest("tests/architecture"), concurrent=True, quick=True),
+    Part("conformance", _pytest("tests/conformance", "-n", "2"), concurrent=True),
+    Part("mutation", _module("scripts.mutate", *SAMPLE), concurrent=True, summary=True),
     Part(
         "integration",
         _pytest("tests/integration", "-n", "3", *_BY_FILE),
@@ -138,10 +138,10 @@ class Runner:
         """One after the other; those that run beside get a lane of their own."""
         if any(part.needs for part in parts):
             self._packages()
-        beside = [part for part in parts if part.beside]
+        beside = [part for part in parts if part.concurrent]
         lane = threading.Thread(target=self._run_lane, args=(beside,))
         lane.start()
-        self._run_lane([part for part in parts if not part.beside])
+        self._run_lane([part for part in parts if not part.concurrent])
         lane.join()
 
     def run_together(self, parts: Sequence[Part]) -> None:
@@ -173,7 +173,7 @@ class Runner:
         if "pytest" in command:
             command += [f"--junitxml={self._junit(part)}"]
             self._junit(part).unlink(missing_ok=True)
-        if part.beside:
+        if part.concurrent:
             command = ["nice", "-n", str(_NICE), *command]
         with self._log(part).open("wb") as log:
             process = subprocess.Popen(
@@ -254,7 +254,7 @@ def choose(names: Sequence[str]) -> tuple[list[Part], list[Part]]:
         quick = {part.name: part for part in (*PARTS, SMOKE) if part.quick}
         unit, laws = quick["unit"], quick["architecture"]
         quick["unit"] = replace(unit, command=(*_FEWER_STEPS, *unit.command))
-        quick["architecture"] = replace(laws, beside=False)
+        quick["architecture"] = replace(laws, concurrent=False)
         return [part for part in FIRST if part.quick], list(quick.values())
     known = {part.name: part for part in (*FIRST, *PARTS, SMOKE)}
     unknown = sorted(set(names) - known.keys())

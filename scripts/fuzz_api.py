@@ -44,7 +44,7 @@ _SECTION: Final = "api"
 
 
 @dataclass(slots=True)
-class Looked:
+class RoleResult:
     """What came of all the rounds as one role."""
 
     role: str
@@ -58,7 +58,7 @@ class Looked:
     broken: int = 0
 
     @property
-    def judged(self) -> str:
+    def outcome(self) -> str:
         """In words; whoever was asked nothing has not kept their word either."""
         if self.broken:
             return "NOT as described, see above"
@@ -80,11 +80,11 @@ class ServerCache:
         self._inside = AsyncExitStack()
         self._server: Server | None = None
 
-    async def house(self) -> Server:
+    async def server(self) -> Server:
         if self._server is None:
             folder = self._inside.enter_context(own_folder())
             self._server = await self._inside.enter_async_context(open_server(folder / "home"))
-            await live(self._server.house, self._server.address, self._server.token)
+            await live(self._server.application, self._server.address, self._server.token)
         self._server.tally.statuses.clear()
         self._server.tally.reached.clear()
         return self._server
@@ -94,15 +94,17 @@ class ServerCache:
         await self._inside.aclose()
 
 
-async def look_as(environment: ServerCache, role: str, plan: Plan, minutes: float | None) -> Looked:
+async def look_as(
+    environment: ServerCache, role: str, plan: Plan, minutes: float | None
+) -> RoleResult:
     """All rounds as one role."""
-    found, looked = Looked(role), 0.0
+    found, looked = RoleResult(role), 0.0
     reached: set[str] = set()
     for number in range(_MOST_ROUNDS):
         left = None if minutes is None else minutes * 60 - looked
         if number and (left is None or left < _SHORTEST_SECONDS):
             break
-        server = await environment.house()
+        server = await environment.server()
         began = time.monotonic()
         found.add(await _round(server, role, plan, number, left))
         looked += time.monotonic() - began
@@ -115,9 +117,9 @@ async def look_as(environment: ServerCache, role: str, plan: Plan, minutes: floa
 
 
 async def _round(server: Server, role: str, plan: Plan, number: int, left: float | None) -> Verdict:
-    caller = await caller_of(server.house, role)
+    caller = await caller_of(server.application, role)
     document = describe(server.app)
-    known = await known_in(server.house, server.app, document, caller.own)
+    known = await known_in(server.application, server.app, document, caller.own)
     seconds = (
         plan.seconds if left is None else max(_SHORTEST_SECONDS, int(min(left, _ROUND_SECONDS)))
     )
@@ -128,7 +130,7 @@ async def _round(server: Server, role: str, plan: Plan, number: int, left: float
 
 
 async def look_as_all(
-    roles: Sequence[str], plan: Plan, minutes: float | None, tell: Callable[[Looked], None]
+    roles: Sequence[str], plan: Plan, minutes: float | None, tell: Callable[[RoleResult], None]
 ) -> None:
     """One after the other; those who may change nothing share a house."""
     environment = ServerCache()
@@ -139,7 +141,7 @@ async def look_as_all(
         await environment.leave()
 
 
-def said(looked: Sequence[Looked]) -> str:
+def said(looked: Sequence[RoleResult]) -> str:
     """The numbers as a part of the page."""
     head = ("Asked as", "Operations", "Answered 2xx", "Requests", "Answers", "Findings")
     rows = [
@@ -189,14 +191,14 @@ def main() -> None:
         seed=asked.seed,
         only=asked.only,
     )
-    looked: list[Looked] = []
+    looked: list[RoleResult] = []
 
-    def tell(one: Looked) -> None:
+    def tell(one: RoleResult) -> None:
         for text in one.texts:
             print(text)
         print(
             f"{one.role}: {one.operations} operations, {one.cases} cases, {one.findings} findings: "
-            + one.judged,
+            + one.outcome,
             flush=True,
         )
         looked.append(one)
@@ -204,7 +206,7 @@ def main() -> None:
             write_section(asked.report, _SECTION, said(looked))
 
     asyncio.run(look_as_all(roles, plan, asked.minutes, tell))
-    sys.exit(0 if all(one.judged == "as described" for one in looked) else 1)
+    sys.exit(0 if all(one.outcome == "as described" for one in looked) else 1)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ from mainspring.store.migrate import PACKAGED, migrate
 from tests.kit.api import Api, served
 from tests.kit.bench import Bench, document, open_bench, step
 from tests.kit.codex import Codex, automation, board, needs, says
-from tests.kit.mcp import NEW, Wire
+from tests.kit.mcp import NEW, RawMcpClient
 from tests.kit.postgres import open_folder, quickest_place, running_server
 from tests.kit.webhooks import hook
 
@@ -162,7 +162,7 @@ async def trace_paths(bench: Bench, names: Sequence[str] = ()) -> list[TracedPat
 
 @asynccontextmanager
 async def _served(bench: Bench) -> AsyncIterator[Api]:
-    serving = served(bench.house, own_app=True)
+    serving = served(bench.application, own_app=True)
     with _serving():
         api = await serving.__aenter__()
     try:
@@ -184,7 +184,7 @@ async def _webhook(bench: Bench, api: Api) -> AsyncIterator[Action]:
 
 @asynccontextmanager
 async def _mcp(bench: Bench, api: Api) -> AsyncIterator[Action]:
-    wire = Wire(api.stranger, api.address, api.token, NEW)
+    wire = RawMcpClient(api.anonymous, api.address, api.token, NEW)
 
     async def call() -> None:
         result = await wire.call("list_boards", {})
@@ -197,15 +197,15 @@ async def _mcp(bench: Bench, api: Api) -> AsyncIterator[Action]:
 async def _run(bench: Bench, api: Api) -> AsyncIterator[Action]:
     plan = document(step("echo", "test.echo", {"said": "{{ run.attempt }}"}), name="one step")
     saved = await bench.save(plan)
-    request = RunRequest(bench.house.workspace_id, saved.automation_id)
+    request = RunRequest(bench.application.workspace_id, saved.automation_id)
 
     async def call() -> None:
         with _serving():
-            dispatching = asyncio.create_task(bench.house.dispatcher.dispatch(request))
+            dispatching = asyncio.create_task(bench.application.dispatcher.dispatch(request))
         run = await bench.until((await dispatching).run_id, patience=_PATIENCE)
         assert run["status"] == "succeeded", run["error"]
 
-    worker = build_worker(bench.house)
+    worker = build_worker(bench.application)
     with _serving():
         working = asyncio.create_task(worker.run(), name="worker")
     try:
@@ -234,7 +234,7 @@ async def _install(bench: Bench, api: Api) -> AsyncIterator[Action]:
         "dependencies": [needs("sites", **{"as": "board"})],
         "plan": [says("{{ install.board.name }}")],
     }
-    await Codex(bench.house).publish(board(), automation("checker", **told))
+    await Codex(bench.application).publish(board(), automation("checker", **told))
 
     async def call() -> None:
         answer = await api.client.post("/api/v1/recipes/checker/apply", json={})

@@ -79,7 +79,7 @@ def _until(ready: Callable[[], bool], process: Started) -> None:
             if ready():
                 return
         time.sleep(0.2)
-    raise Unavailable(f"not ready within {START_SECONDS:.0f} s: {one_line(process.said())}")
+    raise Unavailable(f"not ready within {START_SECONDS:.0f} s: {one_line(process.output())}")
 
 
 def _answers(port: int, path: str) -> bool:

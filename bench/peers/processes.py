@@ -57,12 +57,12 @@ class Started:
     def pid(self) -> int:
         return self.process.pid
 
-    def said(self) -> str:
+    def output(self) -> str:
         return self._log.read_text(errors="replace")[-20_000:]
 
     def check(self) -> None:
         if self.process.poll() is not None:
-            raise Unavailable(f"ended at once: {one_line(self.said())}")
+            raise Unavailable(f"ended at once: {one_line(self.output())}")
 
     def wait_for_port(self, port: int) -> None:
         """Until something listens there."""
@@ -73,7 +73,7 @@ class Started:
                 if probe.connect_ex(("127.0.0.1", port)) == 0:
                     return
             time.sleep(0.1)
-        raise Unavailable(f"not ready within {START_SECONDS:.0f} s: {one_line(self.said())}")
+        raise Unavailable(f"not ready within {START_SECONDS:.0f} s: {one_line(self.output())}")
 
     def hear(self, seconds: float = WORK_SECONDS) -> dict[str, Any]:
         """The next answer, which is a line that begins with @."""
@@ -88,7 +88,7 @@ class Started:
                     return found
         finally:
             watch.cancel()
-        raise Unavailable(f"no answer: {one_line(self.said())}")
+        raise Unavailable(f"no answer: {one_line(self.output())}")
 
     def ask(self, **order: Any) -> dict[str, Any]:
         """One order, and its answer."""

@@ -27,7 +27,7 @@ _USERS: Final = "SELECT id, email, name FROM users LIMIT 12"
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownValues:
     """Values by ``table.column``, and bodies by the name of their operation."""
 
     values: Mapping[str, list[str | int]] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class Known:
 
 async def known_in(
     application: Application, app: FastAPI, document: dict[str, Any], without: Collection[str] = ()
-) -> Known:
+) -> KnownValues:
     """What is there now; ``without`` holds what nobody should be asked to take away."""
     values: dict[str, list[str | int]] = {}
     for table in await walled_tables(application.database):
@@ -59,7 +59,7 @@ async def known_in(
         for name, capability in application.registry.capabilities.items()
         if "wait_seconds" in capability.input_schema.get("properties", {})
     ]
-    return Known(values, _bodies(app, document), examples, waiting)
+    return KnownValues(values, _bodies(app, document), examples, waiting)
 
 
 def _put_row(

@@ -16,7 +16,7 @@ import orjson
 
 from mainspring.surfaces.rest.openapi import operations
 from scripts.fuzz import filling
-from scripts.fuzz.known_values import Known
+from scripts.fuzz.known_values import KnownValues
 
 _COOKIE: Final = "Cookie"
 # It takes the token away and looks for an answer; a cookie would still be there.
@@ -62,7 +62,7 @@ class Plan:
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
 
-async def look(address: str, document: dict[str, Any], known: Known, plan: Plan) -> Verdict:
+async def look(address: str, document: dict[str, Any], known: KnownValues, plan: Plan) -> Verdict:
     """One run of schemathesis; its folder is gone afterwards, its words are kept."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -133,7 +133,7 @@ def _command(address: str, document: dict[str, Any], plan: Plan) -> list[str]:
     return command
 
 
-def _with_examples(document: dict[str, Any], known: Known) -> dict[str, Any]:
+def _with_examples(document: dict[str, Any], known: KnownValues) -> dict[str, Any]:
     """Chance alone never writes a definition that is right, so some are given; and ids are."""
     for path, _, operation in operations(document):
         given = [one for one in operation.get("parameters", ()) if one["in"] == "path"]

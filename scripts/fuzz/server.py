@@ -69,7 +69,7 @@ class Counting:
 class Server:
     """A house that listens; the token is that of whoever owns it and looks after everything."""
 
-    house: Application
+    application: Application
     app: FastAPI
     address: str
     token: str

@@ -54,14 +54,14 @@ class Guarded(ScriptedDouble):
         """Whether somebody waits for the answer that they do not get."""
         return self.silent_after is None and not self.script
 
-    def _judged(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
+    def _respond(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
         if self.silent_after is not None and self.silent_after in head.partition(b"\r\n")[0]:
             self.script.append(None)
             self.silent_after = None
         shown = headers.get("authorization", "").removeprefix("Bearer ")
         known = {"authorization": f"Bearer {TOKEN}"} if self.provider._lets_in(shown) else {}
         plain = {name: text for name, text in headers.items() if name != "authorization"}
-        return self.inside._judged(head, {**plain, **known}, body)
+        return self.inside._respond(head, {**plain, **known}, body)
 
 
 @dataclass(slots=True)
@@ -73,22 +73,22 @@ class Outside:
     calendar: CalendarDouble = field(default_factory=CalendarDouble)
     drive: DriveDouble = field(default_factory=DriveDouble)
     github: GitHubDouble = field(default_factory=GitHubDouble)
-    gmail_door: Guarded = field(init=False)
-    calendar_door: Guarded = field(init=False)
-    drive_door: Guarded = field(init=False)
+    gmail_guard: Guarded = field(init=False)
+    calendar_guard: Guarded = field(init=False)
+    drive_guard: Guarded = field(init=False)
 
     def __post_init__(self) -> None:
-        self.gmail_door = Guarded(provider=self.google, inside=self.gmail)
-        self.calendar_door = Guarded(provider=self.google, inside=self.calendar)
-        self.drive_door = Guarded(provider=self.google, inside=self.drive)
+        self.gmail_guard = Guarded(provider=self.google, inside=self.gmail)
+        self.calendar_guard = Guarded(provider=self.google, inside=self.calendar)
+        self.drive_guard = Guarded(provider=self.google, inside=self.drive)
 
     @property
     def settings(self) -> dict[str, str]:
         """What the operator of the server sets, so that it finds all of this."""
         places = {
-            "gmail": self.gmail_door.url,
-            "calendar": self.calendar_door.url,
-            "drive": self.drive_door.url,
+            "gmail": self.gmail_guard.url,
+            "calendar": self.calendar_guard.url,
+            "drive": self.drive_guard.url,
             "github": self.github.url,
             **{
                 f"google.{name}_url": f"{self.google.url}/{name}"
@@ -97,9 +97,9 @@ class Outside:
         }
         doubles = (
             self.google,
-            self.gmail_door,
-            self.calendar_door,
-            self.drive_door,
+            self.gmail_guard,
+            self.calendar_guard,
+            self.drive_guard,
             self.github,
         )
         return {
@@ -112,9 +112,9 @@ class Outside:
     async def _open(self) -> AsyncIterator[None]:
         async with (
             serving(self.google),
-            serving(self.gmail_door),
-            serving(self.calendar_door),
-            serving(self.drive_door),
+            serving(self.gmail_guard),
+            serving(self.calendar_guard),
+            serving(self.drive_guard),
             serving(self.github),
         ):
             yield

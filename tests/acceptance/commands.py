@@ -45,7 +45,7 @@ class Ended:
         return json.loads(self.out)
 
     @property
-    def said(self) -> str:
+    def output(self) -> str:
         return self.out + self.err
 
     @property

@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TypeVar
 
 from tests.acceptance.commands import PATIENCE
-from tests.kit.mail import Post, mail_server
+from tests.kit.mail import MailServerDouble, mail_server
 
 Made = TypeVar("Made")
 
@@ -107,7 +107,7 @@ def on_own_loop(serving: contextlib.AbstractAsyncContextManager[Made]) -> Iterat
 
 
 @contextlib.contextmanager
-def mailbox(post: Post) -> Iterator[int]:
+def mailbox(post: MailServerDouble) -> Iterator[int]:
     """A mail server until the block ends; answers its port."""
     with on_own_loop(mail_server(post)) as port:
         yield port

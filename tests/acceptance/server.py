@@ -75,9 +75,9 @@ class Started:
         self.mainspring = mainspring
         self.process = process
         self._log = log
-        self.told = JsonLineReader(process.stdout)
+        self.output = JsonLineReader(process.stdout)
         try:
-            self.ready = self.told.until(state="ready")
+            self.ready = self.output.until(state="ready")
         except AssertionError as error:
             raise AssertionError(f"{error}; the log says:\n{self.log}") from None
         self.address = str(self.ready["address"])
@@ -92,7 +92,7 @@ class Started:
         self.owner = httpx2.Client(
             base_url=self.address + PREFIX, auth=_Browser(self), timeout=PATIENCE
         )
-        self.stranger = httpx2.Client(base_url=self.address + PREFIX, timeout=PATIENCE)
+        self.anonymous = httpx2.Client(base_url=self.address + PREFIX, timeout=PATIENCE)
 
     @property
     def log(self) -> str:
@@ -168,7 +168,7 @@ class Started:
         """Calls a webhook as an outside system does; header names are written with _."""
         shown = {name.replace("_", "-"): value for name, value in headers.items()}
         shown["Authorization"] = f"Bearer {token}"
-        return self.stranger.post(f"/automations/{automation_id}/fire", json=body, headers=shown)
+        return self.anonymous.post(f"/automations/{automation_id}/fire", json=body, headers=shown)
 
     # --- runs
 
@@ -221,7 +221,7 @@ class Started:
     def close(self) -> None:
         self.owner.close()
         self.program.close()
-        self.stranger.close()
+        self.anonymous.close()
 
 
 @contextlib.contextmanager

@@ -45,7 +45,7 @@ def test_bad_files_are_refused_and_nothing_is_stored(untouched: Mainspring, tmp_
     assert "/name" in ended.err
     ended = untouched("validate", bad, tmp_path, tmp_path / "nowhere.json", "/dev/zero")
     assert ended.code == 2
-    assert "Traceback" not in ended.said
+    assert "Traceback" not in ended.output
     assert not untouched.home.exists()
 
 
@@ -62,7 +62,7 @@ def test_a_data_folder_that_cannot_be_used_is_named(untouched: Mainspring) -> No
 
     ended = untouched("runs")
 
-    assert ended.code == 2, ended.said
+    assert ended.code == 2, ended.output
     assert str(untouched.home) in ended.err
     assert "Traceback" not in ended.err
 
@@ -73,7 +73,7 @@ def test_a_run_that_is_not_there_is_a_sentence(
 ) -> None:
     ended = mainspring(*words)
 
-    assert ended.code in {1, 2}, ended.said
+    assert ended.code in {1, 2}, ended.output
     assert ended.answer == ""
     assert "run" in ended.err
     assert "Traceback" not in ended.err
@@ -104,7 +104,7 @@ def test_a_run_is_shown_step_by_step_and_can_be_read_afterwards(
 
     ended = mainspring("run", path)
 
-    assert ended.code == 0, ended.said
+    assert ended.code == 0, ended.output
     assert ended.complaints == ""
     lines = [line.split()[:2] for line in ended.out.splitlines() if line.startswith("  ")]
     for wanted in (["✓", "names"], ["✓", "hello[0]"], ["✓", "hello[1]"], ["✓", "greet"]):
@@ -157,7 +157,7 @@ def test_a_definition_may_come_by_a_pipe(mainspring: Mainspring, write: Write) -
 
     ended = mainspring.cold("run", "-", "--json", stdin=path.read_bytes())
 
-    assert ended.code == 0, ended.said
+    assert ended.code == 0, ended.output
     assert ended.json["output"] == ended.json["id"]
 
 
@@ -195,7 +195,7 @@ def test_nothing_to_do_is_no_success(mainspring: Mainspring, write: Write) -> No
 
     ended = mainspring("run", write(definition("Idle", [idle], inputs=inputs)))
 
-    assert ended.code == 3, ended.said
+    assert ended.code == 3, ended.output
     assert "Nothing to do" in ended.out
 
 
@@ -209,13 +209,13 @@ def test_a_failure_is_told_with_its_step_and_can_be_retried_from_there(
     path = write(definition("Doomed", plan))
 
     failed = mainspring("run", path)
-    assert failed.code == 4, failed.said
+    assert failed.code == 4, failed.output
     assert "then: 127.0.0.1 leads to an address that is not public" in failed.out
     assert "MAINSPRING_EGRESS_ALLOW" in failed.out
 
     # The local owner may run a file without a prompt, and repeat that run in the same way.
     again = mainspring("retry", "last")
-    assert again.code == 4, again.said
+    assert again.code == 4, again.output
     assert "done before" in again.out
     run = mainspring("logs", "last", "--json").json
     assert run["attempt"] == 2
@@ -228,7 +228,7 @@ def test_a_run_that_ended_well_is_neither_cancelled_nor_retried(
 ) -> None:
     path = write(definition("Done", [step("a", "transform_data", output=1)]))
     done = mainspring.asked("run", path, answers=[])
-    assert done.code == 0, done.said
+    assert done.code == 0, done.output
 
     for command in ("cancel", "retry"):
         ended = mainspring(command, "last", "--json")
@@ -277,7 +277,7 @@ def test_a_terminal_shows_what_goes_on_and_how_long_it_sleeps(
 
     ended = _on_a_terminal(command, environment)
 
-    assert ended.code == 0, ended.said
+    assert ended.code == 0, ended.output
     assert "goes on in" in ended.out
     assert re.search(r"\x1b\[[0-9;]*32m✓", ended.out)
     assert "\x1b[?25h" in ended.out
@@ -293,19 +293,19 @@ def test_a_hidden_prompt_asks_for_a_secret(mainspring: Mainspring) -> None:
         command, mainspring.environment(), [("Value", "hunter2"), ("Repeat", "hunter2")]
     )
 
-    assert ended.code == 0, ended.said
+    assert ended.code == 0, ended.output
     assert "hunter2" not in ended.out
     assert "The secret typed is in the vault." in ended.out
 
 
 def test_a_secret_goes_in_by_a_pipe_and_does_not_come_out(mainspring: Mainspring) -> None:
     kept = mainspring("secrets", "set", "api_token", "--json", stdin=b"s3cr3t-value\n")
-    assert kept.code == 0, kept.said
+    assert kept.code == 0, kept.output
     assert kept.json["name"] == "api_token"
 
     listed = mainspring("secrets", "list")
     assert "api_token" in listed.out
-    assert "s3cr3t-value" not in kept.said + listed.said
+    assert "s3cr3t-value" not in kept.output + listed.output
     key = mainspring.home / "master.key"
     assert key.stat().st_mode & 0o777 == 0o600
     assert mainspring("secrets", "delete", "api_token").code == 0
@@ -319,7 +319,7 @@ def test_a_new_master_key_opens_what_the_old_one_sealed(mainspring: Mainspring) 
 
     turned = mainspring("secrets", "rotate", "--json")
 
-    assert turned.code == 0, turned.said
+    assert turned.code == 0, turned.output
     assert (mainspring.home / "master.key").read_bytes() != before
     retired = Path(turned.json["retired_file"])
     assert retired.read_bytes() == before
@@ -327,7 +327,7 @@ def test_a_new_master_key_opens_what_the_old_one_sealed(mainspring: Mainspring) 
     looked = mainspring("doctor", "--json").json
     [opened] = [check for check in looked["checks"] if check["name"] == "secrets"]
     assert (opened["verdict"], " open" in opened["detail"]) == ("ok", True)
-    assert "s3cr3t-value" not in turned.said
+    assert "s3cr3t-value" not in turned.output
 
 
 # --- the machine, and the command itself
@@ -336,7 +336,7 @@ def test_a_new_master_key_opens_what_the_old_one_sealed(mainspring: Mainspring) 
 def test_the_doctor_finds_a_healthy_machine_healthy(mainspring: Mainspring) -> None:
     ended = mainspring.cold("doctor", "--json")
 
-    assert ended.code == 0, ended.said
+    assert ended.code == 0, ended.output
     assert ended.json["healthy"] is True
     names = {check["name"] for check in ended.json["checks"]}
     assert {"python", "postgres", "data folder", "disk", "templates", "database"} <= names
@@ -410,6 +410,6 @@ def test_another_data_folder_may_be_named(untouched: Mainspring) -> None:
 
     ended = untouched("--home", other, "runs")
 
-    assert ended.code == 0, ended.said
+    assert ended.code == 0, ended.output
     assert other.is_dir()
     assert not untouched.home.exists()

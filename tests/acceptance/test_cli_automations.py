@@ -48,7 +48,7 @@ def address(untouched: Mainspring) -> Iterator[str]:
 
 
 def _ok(ended: Ended) -> Ended:
-    assert ended.code == 0, ended.said
+    assert ended.code == 0, ended.output
     assert ended.complaints == ""
     return ended
 

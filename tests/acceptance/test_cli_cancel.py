@@ -77,14 +77,14 @@ def test_a_run_is_shown_whoever_executes_it(mainspring: Mainspring, write: Write
             plan = [step("a", "transform_data", output=number), step("b", "delay", seconds=0.2)]
             ended = mainspring("run", write(definition(f"Shared {number}", plan)))
 
-            assert ended.code == 0, ended.said
+            assert ended.code == 0, ended.output
             assert ended.out.count("✓ a") == ended.out.count("✓ b") == 1
 
 
 def test_waiting_may_be_given_a_limit(mainspring: Mainspring, write: Write) -> None:
     ended = mainspring("run", write(nap("Too long", 600)), "--timeout", "0.5", "--json")
 
-    assert ended.code == 10, ended.said
+    assert ended.code == 10, ended.output
     assert ended.json["status"] == "waiting"
     assert mainspring("cancel", ended.json["id"]).code == 0
 
@@ -107,7 +107,7 @@ def test_two_commands_stand_beside_each_other_and_the_second_run_is_dropped(
             outside.let_go("/held/first")
             text = rest_of(first)
 
-    assert second.code == 8, second.said
+    assert second.code == 8, second.output
     assert "drop_if_running" in second.out
     assert first.returncode == 0, text
 
@@ -127,7 +127,7 @@ def test_a_run_whose_process_was_killed_is_resumed_by_the_next_command(
 
     # A second command stays long enough for the lease of the first to run out.
     ended = mainspring("run", write(nap("Bystander", 6)), settings=QUICK_LEASE)
-    assert ended.code == 0, ended.said
+    assert ended.code == 0, ended.output
     assert "1 earlier run is being resumed." in ended.out
     run = _run_of(mainspring, "Killed")
     if run["status"] != "succeeded":

@@ -34,7 +34,7 @@ def server(mainspring: Mainspring) -> Iterator[Started]:
 
 def _refused(ended: Ended, code: str) -> dict[str, Any]:
     found: dict[str, Any] = ended.json
-    assert (ended.code, found["code"]) == (1, code), ended.said
+    assert (ended.code, found["code"]) == (1, code), ended.output
     return found
 
 
@@ -64,15 +64,15 @@ def test_a_person_activates_what_waits_by_answering_on_a_terminal(
         assert mainspring(*words, stdin=b"y\n").code == 1
         written = mainspring.asked(*words, "--json", answers=[])
         shown = mainspring.asked(*words, answers=[], settings=by_token)
-        assert (written.code, "consent_needed" in written.out) == (1, True), written.said
-        assert (shown.code, "A person has to agree first" in shown.out) == (1, True), shown.said
+        assert (written.code, "consent_needed" in written.out) == (1, True), written.output
+        assert (shown.code, "A person has to agree first" in shown.out) == (1, True), shown.output
     agree = ("consents", "agree", "Waits")
     digest = ("--digest", consent["digest"])
     refused = _refused(mainspring(*agree, *digest, "--json"), "person_needed")
     assert f"{server.address}/automations/" in refused["suggestion"]
     assert _refused(mainspring(*agree, *digest, "--json", settings=by_token), "person_needed")
     shown = mainspring.asked(*agree, *digest, answers=[], settings=by_token)
-    assert (shown.code, "a program cannot" in shown.out) == (1, True), shown.said
+    assert (shown.code, "a program cannot" in shown.out) == (1, True), shown.output
     assert _state(mainspring, "Waits") == "paused"
 
     # A person who says no, and one who says yes: they saw each thing it may do.
@@ -80,7 +80,7 @@ def test_a_person_activates_what_waits_by_answering_on_a_terminal(
     assert (declined.code, "- It starts once a day." in declined.out) == (1, True)
     assert _state(mainspring, "Waits") == "paused"
     agreed = mainspring.asked("activate", "Waits", answers=["y"])
-    assert (agreed.code, "is active" in agreed.out) == (0, True), agreed.said
+    assert (agreed.code, "is active" in agreed.out) == (0, True), agreed.output
     # Agreed to, it can be paused and activated again without another question.
     assert mainspring("pause", "Waits").code == 0
     assert mainspring("activate", "Waits", "--json").json["state"] == "active"
@@ -94,7 +94,7 @@ def test_a_person_agrees_when_they_save_and_a_program_that_widens_waits(
     no = mainspring.asked("save", file, answers=["n"])
     assert (no.code, "nothing was saved" in no.out) == (1, True)
     yes = mainspring.asked("save", file, answers=["y"])
-    assert (yes.code, "- It starts once a day." in yes.out) == (0, True), yes.said
+    assert (yes.code, "- It starts once a day." in yes.out) == (0, True), yes.output
     # They have agreed: no second question.
     assert mainspring.asked("activate", "Kept", answers=[]).code == 0
 
@@ -117,7 +117,7 @@ def test_a_person_is_asked_about_what_they_import_and_a_file_runs_without_a_ques
     mainspring = server.mainspring
     file = write(definition("Brought", [ANSWER], triggers=[DAILY]))
     brought = mainspring.asked("import", file, answers=["y"])
-    assert (brought.code, "- It starts once a day." in brought.out) == (0, True), brought.said
+    assert (brought.code, "- It starts once a day." in brought.out) == (0, True), brought.output
     assert mainspring("activate", "Brought", "--json").json["state"] == "active"
     # The local owner runs a file of theirs, at a terminal or from a script.
     assert mainspring("run", write(definition("A file", [ANSWER])), "--json").code == 0
@@ -132,10 +132,10 @@ def test_a_token_that_approves_is_made_at_a_terminal_and_agrees_by_the_digest(
     make = ("tokens", "create", "deploys", "--approve", "Deployed")
     _refused(mainspring(*make, "--days", "3", "--json"), "person_needed")
     endless = mainspring.asked(*make, answers=[])
-    assert (endless.code, "/expires_at" in endless.out) == (2, True), endless.said
+    assert (endless.code, "/expires_at" in endless.out) == (2, True), endless.output
     assert "No token was made" in mainspring.asked(*make, "--days", "3", answers=["n"]).out
     made = mainspring.asked(*make, "--days", "3", answers=["y"])
-    assert (made.code, "agrees without a person" in made.out) == (0, True), made.said
+    assert (made.code, "agrees without a person" in made.out) == (0, True), made.output
     (token,) = re.findall(r"msk_[A-Za-z0-9_-]{43}", made.out)
     listed = mainspring("tokens", "list")
     assert "APPROVE (1 automation)" in listed.out
@@ -174,7 +174,7 @@ def test_a_person_signs_in_at_a_terminal_and_agrees_at_a_server(
     assert mainspring(*agree, stdin=b"y\n").code == 1
     assert "Nothing was agreed to" in mainspring.asked(*agree, answers=["n"]).out
     agreed = mainspring.asked(*agree, answers=["y"])
-    assert (agreed.code, "agreed to" in agreed.out) == (0, True), agreed.said
+    assert (agreed.code, "agreed to" in agreed.out) == (0, True), agreed.output
     assert _state(mainspring, "Remote") == "active"
     # What works on a data folder says so.
     assert mainspring(*at, "list", "--json").code == 2

@@ -44,7 +44,7 @@ def test_every_example_is_valid(untouched: Mainspring) -> None:
     ended = untouched("validate", *sorted(EXAMPLES.glob("*.json")), "--json")
 
     judged = {Path(file["file"]).name: file for file in ended.json["files"]}
-    assert ended.code == 0, ended.said
+    assert ended.code == 0, ended.output
     assert len(judged) == len(list(EXAMPLES.glob("*.json")))
     for name, file in judged.items():
         assert file["errors"] == [], name
@@ -67,7 +67,7 @@ def test_the_first_example_counts_its_runs_and_leaves_a_message(mainspring: Main
     for times in ("1 time.", "2 times."):
         ended = _ran(mainspring, "first.json", "--input", "name=Ada")
 
-        assert ended.code == 0, ended.said
+        assert ended.code == 0, ended.output
         assert ended.json["output"]["text"] == f"Hello Ada. You have run this {times}"
         assert ended.json["outcome"] == "effects"
     newest = mainspring("inbox", "--limit", "1", "--json").json["notifications"][0]
@@ -128,7 +128,7 @@ def test_inputs_are_asked_for_and_defaults_filled_in(mainspring: Mainspring) -> 
 def test_every_policy_lets_a_single_run_through(mainspring: Mainspring, name: str) -> None:
     ended = _ran(mainspring, name, "--input", "seconds=0.1")
 
-    assert ended.code == 0, ended.said
+    assert ended.code == 0, ended.output
     policy = json.loads((EXAMPLES / name).read_text())["execution"]["concurrency"]
     assert policy in name
 
@@ -136,7 +136,7 @@ def test_every_policy_lets_a_single_run_through(mainspring: Mainspring, name: st
 def test_a_failure_is_tried_again_and_then_told(mainspring: Mainspring) -> None:
     ended = _ran(mainspring, "retry_and_on_failure.json", allowed="127.0.0.1:9")
 
-    assert ended.code == 1, ended.said
+    assert ended.code == 1, ended.output
     rows = [(row["step"], row["attempt"], row["status"]) for row in ended.json["steps"]]
     assert rows == [
         ("prepare", 1, "succeeded"),
@@ -154,7 +154,7 @@ def test_a_failure_is_tried_again_and_then_told(mainspring: Mainspring) -> None:
 def test_what_would_leave_the_house_is_held_for_a_person(mainspring: Mainspring, name: str) -> None:
     ended = _ran(mainspring, name)
 
-    assert ended.code == 0, ended.said
+    assert ended.code == 0, ended.output
     assert ended.json["outcome"] == "drafts_waiting"
     draft = ended.json["output"]
     assert draft["kind"] == "draft"
@@ -226,13 +226,13 @@ def test_an_example_that_calls_somebody_reaches_them(
     mainspring: Mainspring, tmp_path: Path, name: str
 ) -> None:
     kept = mainspring("secrets", "set", "example_token", stdin=b"s3cr3t-value")
-    assert kept.code == 0, kept.said
+    assert kept.code == 0, kept.output
     with _somebody() as double:
         path = _pointed_at(double, name, tmp_path)
         settings = {"egress_allow": f"127.0.0.1:{double.server_port}"}
         ended = mainspring("run", path, "--json", settings=settings)
 
-    assert ended.code == 0, ended.said
+    assert ended.code == 0, ended.output
     ((method, _, headers, body),) = double.seen
     if name == "callback_webhook.json":
         assert method == "POST"

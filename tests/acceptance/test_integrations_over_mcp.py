@@ -104,7 +104,7 @@ def test_what_is_not_connected_is_listed_is_in_no_enum_and_is_refused(person: Pe
             assert (told["status"], told["errors"][0]["pointer"]) == (422, "/source")
 
     person.over_mcp(story)
-    assert person.outside.gmail_door.requests == []
+    assert person.outside.gmail_guard.requests == []
 
 
 def test_mail_is_fetched_in_both_shapes_and_found_by_every_search(person: Person) -> None:
@@ -563,7 +563,7 @@ def test_access_that_was_taken_back_blocks_the_next_run_until_it_is_given_again(
 def test_what_was_read_before_a_worker_was_killed_is_written_no_second_time(
     mailbox: Person,
 ) -> None:
-    gmail, door, server = mailbox.outside.gmail, mailbox.outside.gmail_door, mailbox.server
+    gmail, door, server = mailbox.outside.gmail, mailbox.outside.gmail_guard, mailbox.server
     worker = next(one["pid"] for one in server.ready["parts"] if one["name"] == "worker")
     # On a day on which nobody tests; it is started by hand.
     asked = {"source": "gmail", "every": "0 0 29 2 *"}

@@ -36,7 +36,7 @@ SHAPE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Minds:
+class ModelProcess:
     """The models, in a process of their own."""
 
     port: int
@@ -90,9 +90,9 @@ def slack() -> Iterator[SlackDouble]:
 
 
 @pytest.fixture(scope="module")
-def minds() -> Iterator[Minds]:
+def minds() -> Iterator[ModelProcess]:
     with module_process("tests.kit.model_server", ["--port", "0"]) as process:
-        yield Minds(int(first_line(process).rpartition(" ")[2]))
+        yield ModelProcess(int(first_line(process).rpartition(" ")[2]))
 
 
 @pytest.fixture(scope="module")
@@ -102,14 +102,14 @@ def channel() -> Iterator[SlackDouble]:
 
 
 @pytest.fixture(scope="module")
-def server(minds: Minds, channel: SlackDouble) -> Iterator[Started]:
+def server(minds: ModelProcess, channel: SlackDouble) -> Iterator[Started]:
     """A server that is connected to both kinds of models by its owner's own commands."""
     settings = {"egress_allow": channel.pair, "slack_url": channel.url}
     with open_folder() as folder, started(Mainspring(folder / "home"), settings) as made:
         words = ("connect", "anthropic", "--url", minds.url, "--for-everyone")
         done = made.mainspring("models", *words, stdin=KEY.encode())
-        assert done.code == 0, done.said
-        assert KEY not in done.said
+        assert done.code == 0, done.output
+        assert KEY not in done.output
         made.post(
             "/capabilities/admin_connect_model",
             {
@@ -153,7 +153,7 @@ def spent(rows: list[Json]) -> Decimal:
 
 
 def test_the_digest_is_researched_by_an_agent_and_posted_once_a_person_agrees(
-    server: Started, minds: Minds, channel: SlackDouble
+    server: Started, minds: ModelProcess, channel: SlackDouble
 ) -> None:
     page = server.post(
         "/capabilities/create_page",
@@ -194,7 +194,7 @@ def test_the_digest_is_researched_by_an_agent_and_posted_once_a_person_agrees(
 
 
 def test_the_digest_of_the_first_format_runs_as_it_is_printed(
-    server: Started, minds: Minds, channel: SlackDouble
+    server: Started, minds: ModelProcess, channel: SlackDouble
 ) -> None:
     body = "Acme cut its prices by a tenth."
     pages = {}
@@ -242,7 +242,7 @@ def test_the_digest_of_the_first_format_runs_as_it_is_printed(
     assert len(channel.messages) == posted
     settings = {"egress_allow": channel.pair, "slack_url": channel.url}
     done = server.mainspring.asked("drafts", "confirm", held[0]["id"], settings=settings)
-    assert done.code == 0, done.said
+    assert done.code == 0, done.output
     message = channel.messages[posted]
     assert message["channel"] == "C0123"
     assert message["text"] == "*Competitor digest*\n\n" + "".join(f"• {one}\n" for one in BULLETS)
@@ -274,14 +274,14 @@ def _posted_by_a_person(server: Started, channel: SlackDouble, run_id: str) -> N
     [draft] = [one for one in server.items("/drafts") if one["run_id"] == run_id]
     settings = {"egress_allow": channel.pair, "slack_url": channel.url}
     done = server.mainspring.asked("drafts", "confirm", draft["id"], settings=settings)
-    assert done.code == 0, done.said
+    assert done.code == 0, done.output
     [message] = channel.messages
     assert message["channel"] == "C0123"
     assert all(bullet in message["text"] for bullet in BULLETS)
 
 
 def test_an_answer_that_breaks_its_schema_is_fed_back_to_a_local_server_and_mended(
-    server: Started, minds: Minds
+    server: Started, minds: ModelProcess
 ) -> None:
     before = len(minds.log())
     minds.play(
@@ -305,7 +305,7 @@ def test_an_answer_that_breaks_its_schema_is_fed_back_to_a_local_server_and_mend
 
 
 def test_what_an_agent_thinks_and_calls_is_told_while_it_is_at_work(
-    server: Started, minds: Minds
+    server: Started, minds: ModelProcess
 ) -> None:
     # The second answer is not given before somebody has seen what came of the first.
     never = {"broken": "never"}
@@ -333,7 +333,7 @@ def test_what_an_agent_thinks_and_calls_is_told_while_it_is_at_work(
 
 
 def test_a_tool_outside_the_grants_is_not_there_whatever_the_model_asks_for(
-    server: Started, minds: Minds
+    server: Started, minds: ModelProcess
 ) -> None:
     server.post(
         "/capabilities/create_page",
@@ -370,7 +370,7 @@ def test_a_tool_outside_the_grants_is_not_there_whatever_the_model_asks_for(
 
 
 def test_an_agent_can_say_that_it_cannot_or_that_there_is_nothing_to_do(
-    server: Started, minds: Minds
+    server: Started, minds: ModelProcess
 ) -> None:
     made = server.save(agent("Honest", "Find the invoice."), active=False)
     minds.play(call("cannot_do", reason="There is no invoice."))
@@ -385,7 +385,7 @@ def test_an_agent_can_say_that_it_cannot_or_that_there_is_nothing_to_do(
 
 
 def test_a_model_without_a_price_is_never_asked_and_the_problem_says_what_to_do(
-    server: Started, minds: Minds
+    server: Started, minds: ModelProcess
 ) -> None:
     before = len(minds.log())
     made = server.save(agent("Free", "Go.", model="local/free"), active=False)
@@ -398,7 +398,7 @@ def test_a_model_without_a_price_is_never_asked_and_the_problem_says_what_to_do(
 
 
 def test_a_busy_provider_and_an_answer_that_was_cut_off_are_overcome(
-    server: Started, minds: Minds
+    server: Started, minds: ModelProcess
 ) -> None:
     before = len(minds.log())
     busy = {"status": 529, "error": "Overloaded", "headers": {"retry-after": "1"}}
@@ -416,12 +416,16 @@ def test_a_busy_provider_and_an_answer_that_was_cut_off_are_overcome(
     assert spent(asks(server, run["id"])) == Decimal(str(run["cost_usd"])) == Decimal("0.009")
 
 
-def test_the_key_of_a_model_is_nowhere_that_anybody_reads(server: Started, minds: Minds) -> None:
+def test_the_key_of_a_model_is_nowhere_that_anybody_reads(
+    server: Started, minds: ModelProcess
+) -> None:
     bodies = json.dumps([one["body"] for one in minds.log()])
     runs = [server.read(run["id"]) for run in server.items("/runs")]
     told = [pieces(server, run["id"]) for run in runs]
     listed = server.mainspring("models", "list", "--json")
-    shown = json.dumps([runs, told, server.items("/audit")], default=str) + listed.said + server.log
+    shown = (
+        json.dumps([runs, told, server.items("/audit")], default=str) + listed.output + server.log
+    )
 
     assert runs
     assert listed.json["connections"][0]["has_key"] is True

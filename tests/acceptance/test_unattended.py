@@ -16,7 +16,7 @@ from tests.acceptance.loopback_servers import mailbox
 from tests.acceptance.server import Json, Started, started
 from tests.acceptance.test_models import slack
 from tests.acceptance.test_words_to_run import saved
-from tests.kit.mail import Post
+from tests.kit.mail import MailServerDouble
 from tests.kit.slack import TOKEN, SlackDouble
 
 OWNER = "ada@example.com"
@@ -34,12 +34,12 @@ def channel() -> Iterator[SlackDouble]:
 
 
 @pytest.fixture(scope="module")
-def post() -> Post:
-    return Post()
+def post() -> MailServerDouble:
+    return MailServerDouble()
 
 
 @pytest.fixture(scope="module")
-def server(channel: SlackDouble, post: Post) -> Iterator[Started]:
+def server(channel: SlackDouble, post: MailServerDouble) -> Iterator[Started]:
     with mailbox(post) as port, open_folder() as folder:
         settings = {
             "egress_allow": f"{channel.pair},127.0.0.1:{port}",
@@ -108,7 +108,7 @@ def test_a_slack_digest_is_agreed_to_once_and_posted_three_times(
 
 
 def test_mail_to_me_every_morning_is_agreed_to_once_and_arrives_three_times(
-    server: Started, post: Post
+    server: Started, post: MailServerDouble
 ) -> None:
     made = proposed(server, "every morning at 7 list the new pages and mail it to me")
     write = write_of(made)
@@ -120,7 +120,7 @@ def test_mail_to_me_every_morning_is_agreed_to_once_and_arrives_three_times(
 
     runs = three_moments(server, made_id, "Letter")
     assert [(run["status"], run["outcome"]) for run in runs] == [("succeeded", "effects")] * MOMENTS
-    mine = [one for one in post.letters if one["Subject"] == "New pages"]
+    mine = [one for one in post.messages if one["Subject"] == "New pages"]
     assert [one["To"] for one in mine] == [OWNER] * MOMENTS
     assert len(drafts(server)) == before
     server.post(f"/automations/{made_id}/archive")

@@ -43,14 +43,14 @@ class Server:
         assert process.stdout is not None
         self.process = process
         self._errors = errors
-        self._told = JsonLineReader(process.stdout)
+        self._output = JsonLineReader(process.stdout)
         self.ready = self.until("ready")
         self.pids = {part["name"]: part["pid"] for part in self.ready["parts"]}
 
     def until(self, state: str) -> dict[str, Any]:
         """The next change of this kind."""
         try:
-            return self._told.until(state=state)
+            return self._output.until(state=state)
         except AssertionError as error:
             raise AssertionError(f"{error}; the log says:\n{self.log}") from None
 
@@ -121,8 +121,8 @@ def test_words_that_cannot_be_used_are_refused_and_nothing_is_made(
 ) -> None:
     ended = untouched(*words)
 
-    assert ended.code == 2, ended.said
-    assert "Traceback" not in ended.said
+    assert ended.code == 2, ended.output
+    assert "Traceback" not in ended.output
     assert not untouched.home.exists()
 
 
@@ -143,7 +143,7 @@ def test_a_data_folder_that_is_none_is_named(untouched: Mainspring) -> None:
 
     ended = untouched("up", "--port", "0")
 
-    assert ended.code == 2, ended.said
+    assert ended.code == 2, ended.output
     assert str(untouched.home) in ended.err
 
 
@@ -171,7 +171,7 @@ def test_a_second_server_on_the_data_folder_is_refused(
 ) -> None:
     ended = mainspring("up", "--port", "0")
 
-    assert ended.code == 1, ended.said
+    assert ended.code == 1, ended.output
     assert str(server.process.pid) in ended.err
     assert server.ready["address"] in ended.err
     server.gets_healthy()
@@ -192,10 +192,10 @@ def test_who_answers_goes_before_who_works_and_each_has_a_share_of_its_own(serve
 def test_other_commands_work_beside_it(server: Server, mainspring: Mainspring) -> None:
     ended = mainspring("run", EXAMPLES / "first.json")
 
-    assert ended.code == 0, ended.said
+    assert ended.code == 0, ended.output
     assert mainspring("runs", "--json").json != []
     examined = mainspring("doctor")
-    assert examined.code == 0, examined.said
+    assert examined.code == 0, examined.output
     assert server.ready["address"] in examined.out
     server.gets_healthy()
 
@@ -212,7 +212,7 @@ async def test_doctor_tells_of_a_part_of_another_version(
     finally:
         await old.close()
 
-    assert "1 process of 0.0.9" in examined.out, examined.said
+    assert "1 process of 0.0.9" in examined.out, examined.output
     assert "0.0.9" not in mainspring("doctor").out
 
 
@@ -234,7 +234,7 @@ def test_a_run_that_was_left_is_finished_by_the_server(
     """Comes after the kills: its worker has found the new database by itself."""
     server.gets_healthy()
     left = mainspring("run", EXAMPLES / "delay.json", "--input", "seconds=1", "--timeout", "0.3")
-    assert left.code == 10, left.said
+    assert left.code == 10, left.output
 
     wait_until(
         lambda: mainspring("runs", "--json").json["runs"][0]["status"] == "succeeded",

@@ -14,7 +14,7 @@ import pytest
 
 from tests.acceptance.commands import Mainspring, open_folder
 from tests.acceptance.server import Json, Started, problem, started
-from tests.acceptance.test_models import KEY, Minds, call, slack
+from tests.acceptance.test_models import KEY, ModelProcess, call, slack
 from tests.kit.processes import first_line, module_process
 from tests.kit.slack import TOKEN, SlackDouble
 
@@ -68,9 +68,9 @@ IDS = ("digest", "build", "file", "report")
 
 
 @pytest.fixture(scope="module")
-def minds() -> Iterator[Minds]:
+def minds() -> Iterator[ModelProcess]:
     with module_process("tests.kit.model_server", ["--port", "0"]) as process:
-        yield Minds(int(first_line(process).rpartition(" ")[2]))
+        yield ModelProcess(int(first_line(process).rpartition(" ")[2]))
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def server(channel: SlackDouble) -> Iterator[Started]:
 
 
 @pytest.fixture(scope="module")
-def connected(server: Started, minds: Minds) -> Started:
+def connected(server: Started, minds: ModelProcess) -> Started:
     """The same server, with a model from now on."""
     # Agreed automations use models by now, so a person connects this one.
     given = {"name": "anthropic", "base_url": minds.url, "key": KEY}
@@ -126,7 +126,7 @@ def saved(server: Started, made: Json) -> str:
     words = ("proposals", "save", made["proposal_id"], "--digest", made["digest"])
     assert server.mainspring(*words, "--json").json["code"] == "person_needed"
     done = server.mainspring.asked(*words)
-    assert done.code == 0, done.said
+    assert done.code == 0, done.output
     kept: Json = server.get(f"/proposals/{made['proposal_id']}")
     return str(kept["saved_as"])
 
@@ -193,7 +193,7 @@ def handed(story: Story) -> Json:
 
 @pytest.mark.parametrize("story", STORIES, ids=IDS)
 def test_with_a_model_words_become_a_run_that_is_finished(
-    connected: Started, minds: Minds, channel: SlackDouble, story: Story
+    connected: Started, minds: ModelProcess, channel: SlackDouble, story: Story
 ) -> None:
     server, whole = connected, handed(story)
     questions = []

@@ -122,9 +122,9 @@ class _Server:
     """The warm process's side."""
 
     def __init__(self, address: str) -> None:
-        self.door = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.door.bind(address)
-        self.door.listen(64)
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.listener.bind(address)
+        self.listener.listen(64)
         self.noticed, self.notice = os.pipe()
         os.set_blocking(self.notice, False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -137,7 +137,7 @@ class _Server:
             watched: list[int | socket.socket] = [
                 0,
                 self.noticed,
-                self.door,
+                self.listener,
                 *self.callers.values(),
             ]
             ready, _, _ = select.select(watched, [], [])
@@ -151,8 +151,8 @@ class _Server:
                 for pid in self.callers:
                     os.kill(pid, signal.SIGKILL)
                 return None
-            if self.door in ready:
-                caller, _ = self.door.accept()
+            if self.listener in ready:
+                caller, _ = self.listener.accept()
                 order, files = _read(caller)
                 pid = os.fork()
                 if pid == 0:
@@ -178,7 +178,7 @@ class _Server:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         for end in (self.noticed, self.notice):
             os.close(end)
-        for one in (self.door, caller, *self.callers.values()):
+        for one in (self.listener, caller, *self.callers.values()):
             one.close()
 
 

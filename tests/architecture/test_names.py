@@ -105,7 +105,7 @@ RENAMED_IN_SRC = {
     "errand",
     "errands",
     "estate",
-    "knocks",
+    "connections",
     "neighbours",
     "porch",
     "siege",

@@ -24,7 +24,7 @@ def long_board(session: BrowserSession) -> str:
     made = session.ask("POST", "/boards", {"name": "Deals", "datasets": datasets})
     # The browser has the loop of this thread.
     with ThreadPoolExecutor(1) as other:
-        other.submit(session.street.server.sql, MANY_ROWS, UUID(made["id"]), MANY).result()
+        other.submit(session.environment.server.sql, MANY_ROWS, UUID(made["id"]), MANY).result()
     return str(made["id"])
 
 

@@ -21,7 +21,7 @@ WEB = "https://assistant.example/callback"
 class Assistant:
     """A program that was given an address and nothing else."""
 
-    house: BrowserSession
+    session: BrowserSession
     client_id: str
     verifier: str
 
@@ -49,7 +49,7 @@ class Assistant:
             "code_verifier": self.verifier,
             "redirect_uri": uri,
         }
-        answer = self.house.context.request.post("/oauth/token", form=form)
+        answer = self.session.context.request.post("/oauth/token", form=form)
         assert answer.ok, answer.text()
         return dict(answer.json())
 

@@ -71,7 +71,7 @@ def test_a_model_that_does_not_answer_is_kept_and_said_so(browser_session: Brows
     form.get_by_role("button", name="Save and test").click()
     expect(form.get_by_label("Address")).to_have_attribute("aria-invalid", "true")
     # This one is allowed, and speaks another language.
-    form.get_by_label("Address").fill(f"http://{browser_session.street.web.pair}/v1")
+    form.get_by_label("Address").fill(f"http://{browser_session.environment.web.pair}/v1")
     form.get_by_role("button", name="Save and test").click()
     expect(form.get_by_role("status")).to_be_visible()
     form.get_by_role("button", name="Close").last.click()

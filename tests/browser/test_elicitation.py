@@ -69,7 +69,7 @@ def test_a_draft_is_answered_by_the_signed_in_person_and_by_no_link(
         confirming = pool.submit(assistant.call, "confirm_action", draft_id=made["draft_id"])
         address = f"/inbox?draft={made['draft_id']}"
         # Without a sign-in the link shows nothing and answers nothing.
-        nobody = browser_session.street.browser.new_context(base_url=browser_session.address)
+        nobody = browser_session.environment.browser.new_context(base_url=browser_session.address)
         with contextlib.closing(nobody) as context:
             page = context.new_page()
             page.goto(address)
@@ -97,6 +97,6 @@ def test_a_draft_is_answered_by_the_signed_in_person_and_by_no_link(
     assert link == address
     assert str(UUID(workspace)) == workspace
     came = last["result"]["structuredContent"]
-    sent = any(subject.encode() in one for one in browser_session.street.post.offered)
+    sent = any(subject.encode() in one for one in browser_session.environment.post.offered)
     expected = ("confirmed", "sent", True) if agrees else ("declined", "not_sent", False)
     assert (came["status"], came["outcome"], sent) == expected

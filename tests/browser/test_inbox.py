@@ -47,7 +47,7 @@ def _run_out(session: BrowserSession, draft_id: str) -> None:
     """Its time is over. The browser has a loop of its own in this thread."""
     ended = "UPDATE drafts SET expires_at = now() WHERE id = $1"
     with ThreadPoolExecutor(1) as pool:
-        pool.submit(session.street.server.sql, ended, UUID(draft_id)).result()
+        pool.submit(session.environment.server.sql, ended, UUID(draft_id)).result()
 
 
 def _tool(session: BrowserSession, token: str, name: str, arguments: dict[str, Any]) -> Any:
@@ -123,7 +123,7 @@ def test_a_draft_is_seen_as_an_email_edited_taken_back_and_delivered(
     kept = _draft(browser_session, draft)
     assert (kept["status"], kept["outcome"]) == ("confirmed", "sent")
     assert kept["approved_hash"] == kept["hash"]
-    sent = b"".join(browser_session.street.post.offered)
+    sent = b"".join(browser_session.environment.post.offered)
     assert b"The tower clock goes" in sent
     assert b"The kitchen clock" not in sent
     # The other one is discarded, and says why for whoever asks later.

@@ -25,7 +25,7 @@ def test_a_name_that_turns_text_around_is_spelled_out(browser_session: BrowserSe
     run_id = browser_session.started_run(made)
     browser_session.ended(run_id)
     board = browser_session.ask("POST", "/boards", {"name": "Bills"})["id"]
-    server = browser_session.street.server
+    server = browser_session.environment.server
     # As they were saved before such names were refused, or as an outside service calls something.
     # The browser has a loop of this thread.
     with ThreadPoolExecutor() as pool:

@@ -82,7 +82,7 @@ def test_what_a_removed_member_left_is_read_and_taken_over(
 
 def _login(session: BrowserSession, codes: Queue[str]) -> str:
     """``mainspring login`` until it ends; its code is handed on as soon as it is printed."""
-    server = session.street.server
+    server = session.environment.server
     said = []
     with server.mainspring.started("login", server.address) as process:
         assert process.stdout is not None

@@ -94,7 +94,7 @@ def phone(browser_environment: BrowserEnvironment) -> Iterator[BrowserSession]:
 def _subscribed(session: BrowserSession) -> SubscribedBrowser:
     """The browser has a push service from now on."""
     key = session.ask("GET", "/me/push")["public_key"]
-    made = session.street.push.subscribe(key)
+    made = session.environment.push.subscribe(key)
     session.context.add_init_script(f"({PUSH_MANAGER})({json.dumps(made.as_json())})")
     return made
 
@@ -259,7 +259,7 @@ def test_another_device_is_listed_and_removed(phone: BrowserSession) -> None:
 
 
 def test_signing_out_ends_notifications_in_this_browser(phone: BrowserSession) -> None:
-    environment = phone.street
+    environment = phone.environment
     with contextlib.closing(
         environment.browser.new_context(
             base_url=phone.address,

@@ -123,7 +123,7 @@ def test_whoever_is_signed_out_while_writing_loses_nothing(browser_session: Brow
 def test_whoever_leaves_takes_their_words_with_them(browser_session: BrowserSession) -> None:
     # A session of their own: the others go on with the one that all of them share.
     browser_session.context.clear_cookies()
-    link = str(browser_session.street.server.mainspring("sign-in", "--json").json["link"])
+    link = str(browser_session.environment.server.mainspring("sign-in", "--json").json["link"])
     entered = browser_session.context.request.post(
         "/api/v1/session/link", data={"token": link.partition("#")[2]}
     )

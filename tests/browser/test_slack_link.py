@@ -48,7 +48,7 @@ def test_a_slack_account_is_linked_by_a_code_listed_and_unlinked(
     link.click()
     command = slack.get_by_text("/mainspring link").inner_text()
     expect(slack.get_by_text("It works once, until")).to_be_visible()
-    double = browser_session.street.slack
+    double = browser_session.environment.slack
     body = double.command(command.removeprefix("/mainspring "))
     answer = httpx2.post(
         browser_session.address + url, content=body, headers=double.signed(body), timeout=60

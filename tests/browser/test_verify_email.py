@@ -16,7 +16,7 @@ LINK = re.compile(r"/settings/you#verify=[A-Z0-9-]+")
 def _newest_link(environment: BrowserEnvironment) -> str:
     end = time.monotonic() + PATIENCE_MS / 1000
     while time.monotonic() < end:
-        for letter in reversed(environment.post.letters):
+        for letter in reversed(environment.post.messages):
             found = LINK.search(letter.get_content()) if EMAIL in str(letter["to"]) else None
             if found is not None:
                 return found[0]

@@ -20,7 +20,9 @@ _SAYS = b"Twelve turns, and gently."
 
 def _letters(session: BrowserSession) -> list[Envelope]:
     """The letters of this story; others of the same street have theirs in the same post."""
-    return [one for one in session.street.post.envelopes if _SAYS in (one.original_content or b"")]
+    return [
+        one for one in session.environment.post.envelopes if _SAYS in (one.original_content or b"")
+    ]
 
 
 def test_words_become_a_mail_that_leaves_after_a_person_said_yes(

@@ -23,7 +23,7 @@ from typing import get_args
 
 import uvloop
 
-from tests.chaos.check import Asked, Check, Figure, Size, Verdict
+from tests.chaos.check import Check, CheckOptions, Figure, Size, Verdict
 from tests.chaos.checks import CHECKS
 from tests.chaos.report import Result, page, table
 
@@ -57,7 +57,7 @@ def chosen(only: str) -> list[Check]:
     return [check for check in CHECKS if not wanted or check.number in wanted]
 
 
-async def judged(check: Check, asked: Asked) -> Verdict:
+async def judged(check: Check, asked: CheckOptions) -> Verdict:
     """The verdict, also about a check that broke off or did not come to an end."""
     seconds = check.patience[asked.size == "full"]
     limit = asyncio.timeout(seconds)
@@ -72,7 +72,7 @@ async def judged(check: Check, asked: Asked) -> Verdict:
         return Verdict([Figure("the check", f"broke off: {texts[0][:200]}", "over", False)])
 
 
-def run(check: Check, asked: Asked) -> Result:
+def run(check: Check, asked: CheckOptions) -> Result:
     say(f"{check.number}: {check.sentence}")
     began = time.monotonic()
     verdict = uvloop.run(judged(check, asked))
@@ -87,7 +87,7 @@ def main() -> int:
     given = options()
     seed = random.randrange(1_000_000) if given.seed is None else given.seed
     say(f"seed {seed}")
-    results = [run(check, Asked(given.size, seed)) for check in chosen(given.only)]
+    results = [run(check, CheckOptions(given.size, seed)) for check in chosen(given.only)]
     for line in table(results):
         say(line)
     if given.report is not None:
@@ -96,7 +96,7 @@ def main() -> int:
             command += f" --only {given.only}"
         before = given.report.read_text(encoding="utf-8") if given.report.is_file() else ""
         given.report.write_text(page(results, CHECKS, command, before), encoding="utf-8")
-    return 0 if all(result.verdict.kept for result in results) else 1
+    return 0 if all(result.verdict.passed for result in results) else 1
 
 
 if __name__ == "__main__":

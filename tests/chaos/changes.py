@@ -11,9 +11,9 @@ from uuid import UUID
 
 from mainspring.runs.rows import FINAL
 from mainspring.workspace.automations import set_state
-from tests.chaos.check import Asked, Verdict, at_least, exactly, none_of
-from tests.chaos.started_server import Standing, standing
-from tests.crash.crash_bench import Arena, own_arena
+from tests.chaos.check import CheckOptions, Verdict, at_least, exactly, none_of
+from tests.chaos.started_server import StartedServer, standing
+from tests.crash.crash_bench import CrashBench, own_arena
 from tests.crash.test_stop import hanging
 
 _STEPS = ("enter", "middle", "leave")
@@ -33,15 +33,15 @@ def _version(number: int) -> dict[str, Any]:
     }
 
 
-async def changed(asked: Asked) -> Verdict:
+async def changed(asked: CheckOptions) -> Verdict:
     """R17."""
     edits = asked.of(60, 200, check=40)
-    async with own_arena(lease=30.0, heartbeat=10.0, least_ms=5, most_ms=30) as (arena, _):
-        crew = [arena.crew.start() for _ in range(2)]
-        await arena.until_at_work(*crew)
-        mixed, seen = await _raced(arena, edits)
-        kept = await _grants_kept(arena)
-        deleted = await _archived(arena)
+    async with own_arena(lease=30.0, heartbeat=10.0, least_ms=5, most_ms=30) as (bench, _):
+        pool = [bench.pool.start() for _ in range(2)]
+        await bench.until_at_work(*pool)
+        mixed, seen = await _raced(bench, edits)
+        kept = await _grants_kept(bench)
+        deleted = await _archived(bench)
     after, before, skipped = await _paused(asked.of(150, 600, check=100))
     return Verdict(
         [
@@ -57,32 +57,32 @@ async def changed(asked: Asked) -> Verdict:
     )
 
 
-async def _raced(arena: Arena, edits: int) -> tuple[list[str], int]:
+async def _raced(bench: CrashBench, edits: int) -> tuple[list[str], int]:
     """Edits and fires side by side; answers the runs that are no one version, and how many were."""
-    automation = await arena.save(_version(0))
+    automation = await bench.save(_version(0))
 
     async def edit() -> None:
         for number in range(1, edits):
             # Every fourth time an earlier one comes back.
-            await arena.save(_version(number if number % 4 else number // 2))
+            await bench.save(_version(number if number % 4 else number // 2))
             await asyncio.sleep(0.005)
 
     async def fire() -> None:
         for _ in range(edits):
-            await arena.dispatch(automation, 1)
+            await bench.dispatch(automation, 1)
             await asyncio.sleep(0.005)
 
-    first = len(arena.runs)
+    first = len(bench.runs)
     await asyncio.gather(edit(), fire())
-    await arena.until_final(120)
-    rows = await arena.house.database.fetch(
+    await bench.until_final(120)
+    rows = await bench.application.database.fetch(
         "SELECT r.id, r.status, r.version, v.definition_hash AS hash, d.document, "
         "array(SELECT s.output ->> 'mark' FROM steps s WHERE s.run_id = r.id) AS marks "
         "FROM runs r JOIN automation_versions v ON v.workspace_id = r.workspace_id "
         "AND v.automation_id = r.automation_id AND v.version = r.version "
         "JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash "
         "WHERE r.id = ANY($1::uuid[])",
-        arena.runs[first:],
+        bench.runs[first:],
     )
     mixed = [
         f"run {row['id']}: {row['marks']} of version {row['version']}"
@@ -104,38 +104,38 @@ def _hash(marks: list[str]) -> str:
     return hashlib.sha256(json.dumps(sorted(marks)).encode()).hexdigest()
 
 
-async def _under_way(arena: Arena, name: str) -> tuple[UUID, UUID]:
+async def _under_way(bench: CrashBench, name: str) -> tuple[UUID, UUID]:
     """An automation with a run that hangs in its middle; its last step is still to come."""
-    automation = await arena.save(hanging(name))
-    (run,) = await arena.dispatch(automation, 1)
+    automation = await bench.save(hanging(name))
+    (run,) = await bench.dispatch(automation, 1)
 
     async def hangs() -> bool:
-        return any(one.is_at("hang") and one.place[0] == run for one in arena.ledger.begun())
+        return any(one.is_at("hang") and one.place[0] == run for one in bench.ledger.begun())
 
-    await arena.until(hangs, 30, f"{name} is under way")
+    await bench.until(hangs, 30, f"{name} is under way")
     return automation, run
 
 
-async def _ended(arena: Arena, name: str, run: UUID) -> str:
-    (arena.folder / name).touch()
-    await arena.until_final(30, [run])
-    return (await arena.statuses([run]))[run]
+async def _ended(bench: CrashBench, name: str, run: UUID) -> str:
+    (bench.folder / name).touch()
+    await bench.until_final(30, [run])
+    return (await bench.statuses([run]))[run]
 
 
-async def _grants_kept(arena: Arena) -> str:
+async def _grants_kept(bench: CrashBench) -> str:
     """The next version may not do what the run still has to do."""
-    _, run = await _under_way(arena, "granted")
+    _, run = await _under_way(bench, "granted")
     less = {**hanging("granted")}
     less["plan"] = [{"step_id": "a", "action": "transform_data", "config": {"output": 1}}]
-    await arena.save(less)
-    return await _ended(arena, "granted", run)
+    await bench.save(less)
+    return await _ended(bench, "granted", run)
 
 
-async def _archived(arena: Arena) -> str:
-    automation, run = await _under_way(arena, "archived")
-    async with arena.house.database.transaction() as tx:
-        await set_state(tx, arena.house.workspace_id, automation, "archived")
-    return await _ended(arena, "archived", run)
+async def _archived(bench: CrashBench) -> str:
+    automation, run = await _under_way(bench, "archived")
+    async with bench.application.database.transaction() as tx:
+        await set_state(tx, bench.application.workspace_id, automation, "archived")
+    return await _ended(bench, "archived", run)
 
 
 # A call of a paused automation is on record, as one that nothing was done for.
@@ -170,7 +170,7 @@ async def _paused(calls: int) -> tuple[int, int, int]:
 
 
 async def _fire(
-    server: Standing, automation: str, token: str, calls: int, paused: asyncio.Event
+    server: StartedServer, automation: str, token: str, calls: int, paused: asyncio.Event
 ) -> list[int]:
     """So many calls, and more until there is one by each sender after the pause was answered."""
 

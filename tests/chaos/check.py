@@ -24,11 +24,11 @@ class Figure:
 
     what: str
     found: str
-    wanted: str
-    kept: bool
+    criterion: str
+    met: bool
 
     def __str__(self) -> str:
-        return f"{self.what} {self.found} ({self.wanted})"
+        return f"{self.what} {self.found} ({self.criterion})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +39,12 @@ class Verdict:
     offences: Sequence[str] = ()
 
     @property
-    def kept(self) -> bool:
-        return bool(self.figures) and all(figure.kept for figure in self.figures)
+    def passed(self) -> bool:
+        return bool(self.figures) and all(figure.met for figure in self.figures)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CheckOptions:
     """The size and the seed that a check is run with."""
 
     size: Size
@@ -95,9 +95,9 @@ class Check:
     patience: tuple[float, float] = (600.0, 5_400.0)
 
     @property
-    def run(self) -> Callable[[Asked], Awaitable[Verdict]]:
+    def run(self) -> Callable[[CheckOptions], Awaitable[Verdict]]:
         module, _, name = self.place.rpartition(".")
-        found: Callable[[Asked], Awaitable[Verdict]] = getattr(
+        found: Callable[[CheckOptions], Awaitable[Verdict]] = getattr(
             importlib.import_module(f"tests.{module}"), name
         )
         return found

@@ -18,7 +18,7 @@ from mainspring.store.events import append_events
 from mainspring.workspace.automations import FIRST_MEMBER, save, set_state
 from mainspring.workspace.people.workspaces import add_workspace
 from tests.chaos.check import (
-    Asked,
+    CheckOptions,
     Figure,
     Verdict,
     at_least,
@@ -29,7 +29,7 @@ from tests.chaos.check import (
     told,
 )
 from tests.crash import matchers
-from tests.crash.crash_bench import Arena, own_arena
+from tests.crash.crash_bench import CrashBench, own_arena
 
 _WIDTH = 10
 _SPACED = 0.05
@@ -56,9 +56,11 @@ def _end_of(*names: str) -> dict[str, Any]:
     return ends[0] if len(ends) == 1 else {"$or": ends}
 
 
-async def _planted(arena: Arena, *documents: Mapping[str, Any], space: UUID | None = None) -> UUID:
+async def _planted(
+    bench: CrashBench, *documents: Mapping[str, Any], space: UUID | None = None
+) -> UUID:
     """Saves and activates; answers the first of them."""
-    application, made = arena.house, []
+    application, made = bench.application, []
     for document in documents:
         report = validate(document, application.registry, application.limits)
         assert report.definition is not None, report.findings
@@ -70,39 +72,39 @@ async def _planted(arena: Arena, *documents: Mapping[str, Any], space: UUID | No
     return made[0]
 
 
-async def loops(asked: Asked) -> Verdict:
+async def loops(asked: CheckOptions) -> Verdict:
     """R12."""
-    async with own_arena(watched=False, slots=64, lease=30.0, heartbeat=10.0) as (arena, _):
-        async with arena.house.database.transaction() as tx:
+    async with own_arena(watched=False, slots=64, lease=30.0, heartbeat=10.0) as (bench, _):
+        async with bench.application.database.transaction() as tx:
             space = await add_workspace(tx, FIRST_MEMBER, "neighbours", Role.OWNER)
-        neighbour = await _planted(arena, _document("neighbour", None), space=space)
-        crew = [arena.crew.start() for _ in range(2)]
-        await arena.until_at_work(*crew)
-        arena.crew.start(role="matcher")
+        neighbour = await _planted(bench, _document("neighbour", None), space=space)
+        pool = [bench.pool.start() for _ in range(2)]
+        await bench.until_at_work(*pool)
+        bench.pool.start(role="matcher")
         ping = await _planted(
-            arena, _document("ping", _end_of("pong")), _document("pong", _end_of("ping"))
+            bench, _document("ping", _end_of("pong")), _document("pong", _end_of("ping"))
         )
         itself = validate(
-            _document("self", _end_of("self")), arena.house.registry, arena.house.limits
+            _document("self", _end_of("self")), bench.application.registry, bench.application.limits
         )
-        root = await _planted(arena, _document("root", None), *_tree())
+        root = await _planted(bench, _document("root", None), *_tree())
         # Not how long processes and connections take to come up is to be compared.
-        await _beside(arena, neighbour, space, 2.0)
+        await _beside(bench, neighbour, space, 2.0)
         for _ in range(5):
-            await asyncio.gather(*(_begin(arena, neighbour, space) for _ in range(4)))
-        alone = await _beside(arena, neighbour, space, asked.of(8.0, 30.0, check=5.0))
-        async with _neighbours(arena, neighbour, space) as waits:
+            await asyncio.gather(*(_begin(bench, neighbour, space) for _ in range(4)))
+        alone = await _beside(bench, neighbour, space, asked.of(8.0, 30.0, check=5.0))
+        async with _neighbours(bench, neighbour, space) as waits:
             roots = {
-                name: await _begin(arena, automation)
+                name: await _begin(bench, automation)
                 for name, automation in (("A→B→A", ping), ("fan-out", root))
             }
             figures = [
-                await _came_to_rest(arena, name, one, count)
-                for (name, one), count in zip(roots.items(), _led_to(arena), strict=True)
+                await _came_to_rest(bench, name, one, count)
+                for (name, one), count in zip(roots.items(), _led_to(bench), strict=True)
             ]
             for _ in range(asked.of(2, 9, check=1)):
-                again = await _begin(arena, root)
-                await _came_to_rest(arena, "fan-out", again, _led_to(arena)[1])
+                again = await _begin(bench, root)
+                await _came_to_rest(bench, "fan-out", again, _led_to(bench)[1])
     ratio = asked.slowest(waits) / asked.slowest(alone)
     return Verdict(
         [
@@ -135,23 +137,23 @@ def _tree() -> list[dict[str, Any]]:
     return made
 
 
-async def _begin(arena: Arena, automation: UUID, space: UUID | None = None) -> UUID:
-    application = arena.house
+async def _begin(bench: CrashBench, automation: UUID, space: UUID | None = None) -> UUID:
+    application = bench.application
     made = await application.dispatcher.dispatch(
         RunRequest(space or application.workspace_id, automation)
     )
     return made.run_id
 
 
-def _led_to(arena: Arena) -> tuple[int, int]:
+def _led_to(bench: CrashBench) -> tuple[int, int]:
     """How many runs each first one leads to, the one that is refused at the end included."""
-    deep = arena.house.limits.chain_depth + 1
+    deep = bench.application.limits.chain_depth + 1
     return deep, _WIDTH + _WIDTH**2 + _WIDTH**3
 
 
-async def _came_to_rest(arena: Arena, name: str, root: UUID, count: int) -> Sequence[Figure]:
+async def _came_to_rest(bench: CrashBench, name: str, root: UUID, count: int) -> Sequence[Figure]:
     """What a first run led to, once nothing of it is under way any more."""
-    database = arena.house.database
+    database = bench.application.database
 
     async def rests() -> bool:
         row = await database.fetchrow(
@@ -160,10 +162,10 @@ async def _came_to_rest(arena: Arena, name: str, root: UUID, count: int) -> Sequ
         )
         return row is not None and row["made"] == row["ended"] >= count
 
-    await arena.until(rests, 120, f"{name} has come to rest")
+    await bench.until(rests, 120, f"{name} has come to rest")
     rows = await database.fetch("SELECT status, reason, depth FROM runs WHERE root_id = $1", root)
     ran = [row for row in rows if row["status"] != "skipped"]
-    limits = arena.house.limits
+    limits = bench.application.limits
     reasons = {row["reason"] for row in rows if row["status"] == "skipped"}
     wanted = {"chain_runs" if name == "fan-out" else "chain_depth"}
     return (
@@ -173,21 +175,23 @@ async def _came_to_rest(arena: Arena, name: str, root: UUID, count: int) -> Sequ
     )
 
 
-async def _beside(arena: Arena, automation: UUID, space: UUID, seconds: float) -> list[float]:
-    async with _neighbours(arena, automation, space) as waits:
+async def _beside(bench: CrashBench, automation: UUID, space: UUID, seconds: float) -> list[float]:
+    async with _neighbours(bench, automation, space) as waits:
         await asyncio.sleep(seconds)
     return waits
 
 
 @asynccontextmanager
-async def _neighbours(arena: Arena, automation: UUID, space: UUID) -> AsyncIterator[list[float]]:
+async def _neighbours(
+    bench: CrashBench, automation: UUID, space: UUID
+) -> AsyncIterator[list[float]]:
     """Runs of another tenant, one after the other; seconds from handing in to the end."""
     waits: list[float] = []
     runs: list[UUID] = []
 
     async def call() -> None:
         while True:
-            runs.append(await _begin(arena, automation, space))
+            runs.append(await _begin(bench, automation, space))
             await asyncio.sleep(_SPACED)
 
     calling = asyncio.create_task(call())
@@ -198,7 +202,7 @@ async def _neighbours(arena: Arena, automation: UUID, space: UUID) -> AsyncItera
         await asyncio.gather(calling, return_exceptions=True)
 
     async def ended() -> bool:
-        rows = await arena.house.database.fetch(
+        rows = await bench.application.database.fetch(
             "SELECT extract(epoch FROM finished_at - created_at)::float8 AS s FROM runs "
             "WHERE id = ANY($1::uuid[]) AND finished_at IS NOT NULL",
             runs,
@@ -206,22 +210,22 @@ async def _neighbours(arena: Arena, automation: UUID, space: UUID) -> AsyncItera
         waits[:] = [row["s"] for row in rows]
         return len(waits) == len(runs)
 
-    await arena.until(ended, 60, "the other tenant's runs have ended")
+    await bench.until(ended, 60, "the other tenant's runs have ended")
 
 
-async def matched(asked: Asked) -> Verdict:
+async def matched(asked: CheckOptions) -> Verdict:
     """R14."""
     events, triggers, kills = asked.of((1_000, 200, 8), (10_000, 1_000, 20), check=(500, 100, 5))
-    async with own_arena(watched=False, lease=2.0) as (arena, _):
-        automations = await matchers.plant(arena, triggers)
+    async with own_arena(watched=False, lease=2.0) as (bench, _):
+        automations = await matchers.plant(bench, triggers)
         await matchers.strike_matchers(
-            arena, asked.chance(), automations=automations, events=events, kills=kills, pause=0.5
+            bench, asked.chance(), automations=automations, events=events, kills=kills, pause=0.5
         )
-        await matchers.until_read(arena)
-        speed = await matchers.calm_speed(arena, automations, events, events)
+        await matchers.until_read(bench)
+        speed = await matchers.calm_speed(bench, automations, events, events)
         wanted = matchers.expected(automations, 2 * events)
-        against = matchers.offences(wanted, await matchers.started(arena))
-        delay = await _after_an_unreadable_one(arena)
+        against = matchers.offences(wanted, await matchers.started(bench))
+        delay = await _after_an_unreadable_one(bench)
     return Verdict(
         [
             none_of(f"of {len(wanted):,} matches missed, doubled or made up", against),
@@ -235,16 +239,16 @@ async def matched(asked: Asked) -> Verdict:
     )
 
 
-async def _after_an_unreadable_one(arena: Arena) -> float:
+async def _after_an_unreadable_one(bench: CrashBench) -> float:
     """Seconds from telling an event to its run, with one that is damaged before it."""
     automation = await _planted(
-        arena,
+        bench,
         {
             **_document("brave", None),
             "triggers": [{"id": "on", "type": "event", "config": {"event_type": "storm.passed"}}],
         },
     )
-    application = arena.house
+    application = bench.application
     rows = [
         EventRow(application.workspace_id, generate_id(), "storm.passed", "storm", text)
         for text in ('{"n": 0}', '{"n": 1}')
@@ -258,7 +262,7 @@ async def _after_an_unreadable_one(arena: Arena) -> float:
         query = "SELECT count(*) FROM runs WHERE automation_id = $1"
         return bool(await application.database.fetchval(query, automation))
 
-    await arena.until(there, 60, "the readable event has started its run")
+    await bench.until(there, 60, "the readable event has started its run")
     made = await application.database.fetchval(
         "SELECT extract(epoch FROM min(created_at))::float8 FROM runs WHERE automation_id = $1",
         automation,

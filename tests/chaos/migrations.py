@@ -17,9 +17,9 @@ from mainspring.store.embedded import EmbeddedServer
 from mainspring.store.migrate import migrate, read_schema_version
 from mainspring.store.restore import load
 from tests.chaos.batteries import battery
-from tests.chaos.check import Asked, Verdict, at_least, exactly, none_of, told
+from tests.chaos.check import CheckOptions, Verdict, at_least, exactly, none_of, told
 from tests.crash import schedulers
-from tests.crash.crash_bench import FIVE_STEPS, FIVE_STEPS_SPOTS, Arena, arena_at, own_arena
+from tests.crash.crash_bench import FIVE_STEPS, FIVE_STEPS_SPOTS, CrashBench, arena_at, own_arena
 from tests.crash.test_stop import hanging
 from tests.crash.verdict import (
     Evidence,
@@ -38,15 +38,15 @@ _STATE = """
 """
 
 
-async def upgraded(asked: Asked) -> Verdict:
+async def upgraded(asked: CheckOptions) -> Verdict:
     """R18."""
     each = asked.of(25, 100, check=15)
     async with own_arena(lease=5.0, heartbeat=1.0, slots=2 * each + 8, failures=1_000_000) as (
-        arena,
+        bench,
         _,
     ):
-        made = await _in_each_state(arena, each)
-        database = arena.house.database
+        made = await _in_each_state(bench, each)
+        database = bench.application.database
         newest = await read_schema_version(database)
         new = await _digest(database)
         await downgrade(database, plan_downgrade(newest, _BEFORE))
@@ -54,11 +54,11 @@ async def upgraded(asked: Asked) -> Verdict:
         await migrate(database)
         again = await _digest(database)
         for name in ("held", "later"):
-            (arena.folder / name).touch()
+            (bench.folder / name).touch()
         for _ in range(2):
-            arena.crew.start()
-        await arena.until_final(240)
-        found = await gather(arena)
+            bench.pool.start()
+        await bench.until_final(240)
+        found = await gather(bench)
     lost = _lost(found, made)
     against = [*lost, *repeated_steps(found), *unexplained_executions(found)]
     against += misrecorded_steps(found, FIVE_STEPS_SPOTS, among=[*made["done"], *made["queued"]])
@@ -75,28 +75,28 @@ async def upgraded(asked: Asked) -> Verdict:
     )
 
 
-async def _in_each_state(arena: Arena, each: int) -> dict[str, list[UUID]]:
+async def _in_each_state(bench: CrashBench, each: int) -> dict[str, list[UUID]]:
     """Runs that are done, failed, held by a worker that dies, asleep, and not begun."""
     asleep = hanging("later")
     asleep["plan"][1] = {"step_id": "sleep", "action": "delay", "config": {"seconds": 30}}
     failing = {**FIVE_STEPS, "name": "failing"}
     failing["plan"] = [{"step_id": "a", "action": "crash.stumble", "config": {"percent": 100}}]
     made = {}
-    worker = arena.crew.start()
+    worker = bench.pool.start()
     for name, document in (("done", FIVE_STEPS), ("failed", failing)):
-        made[name] = await arena.dispatch(await arena.save(document), each)
-        await arena.until_final(120, made[name])
-    made["later"] = await arena.dispatch(await arena.save(asleep), each)
-    made["held"] = await arena.dispatch(await arena.save(hanging("held")), each)
+        made[name] = await bench.dispatch(await bench.save(document), each)
+        await bench.until_final(120, made[name])
+    made["later"] = await bench.dispatch(await bench.save(asleep), each)
+    made["held"] = await bench.dispatch(await bench.save(hanging("held")), each)
 
     async def there() -> bool:
-        found = Counter((await arena.statuses([*made["later"], *made["held"]])).values())
-        hangs = sum(entry.is_at("hang") for entry in arena.ledger.begun())
+        found = Counter((await bench.statuses([*made["later"], *made["held"]])).values())
+        hangs = sum(entry.is_at("hang") for entry in bench.ledger.begun())
         return found["waiting"] == each and hangs == each
 
-    await arena.until(there, 120, "runs sleep and hang")
+    await bench.until(there, 120, "runs sleep and hang")
     worker.kill()
-    made["queued"] = await arena.dispatch(await arena.save(FIVE_STEPS), each)
+    made["queued"] = await bench.dispatch(await bench.save(FIVE_STEPS), each)
     return made
 
 
@@ -117,26 +117,26 @@ async def _digest(database: Database) -> str:
     return f"{counted} ({hashlib.sha256(repr(rows).encode()).hexdigest()[:8]})"
 
 
-async def backed_up(asked: Asked) -> Verdict:
+async def backed_up(asked: CheckOptions) -> Verdict:
     """R19."""
     minutes = asked.of(3, 10, check=2)
-    async with own_arena(watched=False, lease=5.0, heartbeat=1.0) as (arena, server):
-        storm = await schedulers.plant(arena, asked.of(20, 100), 20.0)
-        automation = await arena.save(FIVE_STEPS)
+    async with own_arena(watched=False, lease=5.0, heartbeat=1.0) as (bench, server):
+        storm = await schedulers.plant(bench, asked.of(20, 100), 20.0)
+        automation = await bench.save(FIVE_STEPS)
         storm.start_scheduler()
-        crew = [arena.crew.start() for _ in range(2)]
-        await arena.until_at_work(*crew)
+        pool = [bench.pool.start() for _ in range(2)]
+        await bench.until_at_work(*pool)
         # However fast the others are, this one is under way when the backup is taken.
-        await arena.dispatch(await arena.save(hanging("held")), 1)
+        await bench.dispatch(await bench.save(hanging("held")), 1)
         begin = min(storm.firsts.values())
-        loading = asyncio.create_task(_load(arena, automation))
+        loading = asyncio.create_task(_load(bench, automation))
         try:
             await schedulers.until_past(storm, begin + minutes * schedulers.MINUTE, 120)
-            kept = await make_backup(arena.house.database, arena.folder / "backup", None)
+            kept = await make_backup(bench.application.database, bench.folder / "backup", None)
             busy = not loading.done()
         finally:
             loading.cancel()
-        arena.crew.end()
+        bench.pool.end()
         there, before, after = await _elsewhere(storm, server)
     doubled = [f"{pair}: {count} runs" for pair, count in after.items() if count > 1]
     statuses = Counter(row["status"] for row in there)
@@ -162,9 +162,9 @@ async def backed_up(asked: Asked) -> Verdict:
     )
 
 
-async def _load(arena: Arena, automation: UUID) -> None:
+async def _load(bench: CrashBench, automation: UUID) -> None:
     while True:
-        await arena.dispatch(automation, 4)
+        await bench.dispatch(automation, 4)
         await asyncio.sleep(0.1)
 
 
@@ -173,31 +173,31 @@ def _unfinished(rows: list[Any]) -> int:
 
 
 async def _elsewhere(
-    storm: schedulers.Storm, server: EmbeddedServer
+    storm: schedulers.SchedulerStress, server: EmbeddedServer
 ) -> tuple[list[Any], list[Any], Counter[tuple[Any, str]]]:
     """Another database gets the backup and workers; its runs at the end and at the beginning."""
-    arena, url = storm.arena, server.dsn_for("elsewhere")
-    await arena.house.database.execute("CREATE DATABASE elsewhere")
-    database = await Database.open(Settings(home=arena.folder, database_url=url))
+    bench, url = storm.bench, server.dsn_for("elsewhere")
+    await bench.application.database.execute("CREATE DATABASE elsewhere")
+    database = await Database.open(Settings(home=bench.folder, database_url=url))
     try:
-        with open_archive(arena.folder / "backup") as archive:
+        with open_archive(bench.folder / "backup") as archive:
             await load(database, read_backup(archive))
     finally:
         await database.close()
     async with arena_at(
-        url, arena.crew.nursery, arena.folder, watched=False, lease=5.0, heartbeat=1.0
+        url, bench.pool.fork_server, bench.folder, watched=False, lease=5.0, heartbeat=1.0
     ) as other:
         read = "SELECT id, status, trigger_id, payload FROM runs"
-        before = await other.house.database.fetch(read)
+        before = await other.application.database.fetch(read)
         for _ in range(2):
-            other.crew.start()
+            other.pool.start()
         other.runs = [row["id"] for row in before]
         (other.folder / "held").touch()
         # The schedules go on there from where they were.
-        other.crew.start(role="scheduler", since=storm.since.timestamp(), pace=storm.pace)
+        other.pool.start(role="scheduler", since=storm.since.timestamp(), pace=storm.pace)
         await other.until_final(120)
-        other.crew.end()
-        after = await other.house.database.fetch(read)
+        other.pool.end()
+        after = await other.application.database.fetch(read)
     ticks = Counter(
         (row["trigger_id"], row["payload"]["scheduled_for"])
         for row in after

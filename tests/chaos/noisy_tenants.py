@@ -23,7 +23,7 @@ from mainspring.workspace.people.workspaces import add_workspace
 from mainspring.workspace.webhooks import rotate
 from tests.chaos.batteries import battery
 from tests.chaos.check import (
-    Asked,
+    CheckOptions,
     Verdict,
     at_least,
     at_most,
@@ -33,7 +33,7 @@ from tests.chaos.check import (
     told,
 )
 from tests.chaos.sender import apart
-from tests.chaos.started_server import Standing, hooked_document, standing
+from tests.chaos.started_server import StartedServer, hooked_document, standing
 from tests.kit.escapes.bombs import CAPS, LATER, MORE, Blast, bombs, first_frame, light
 from tests.kit.postgres import open_folder
 
@@ -48,7 +48,7 @@ _LIMITED = 2_000
 _START_SECONDS = 2.0
 
 
-async def flood(asked: Asked) -> Verdict:
+async def flood(asked: CheckOptions) -> Verdict:
     """W4. In turn, so that both meet the same machine: a pause of the machine is nobody's flood."""
     rounds = asked.of(3, 9, check=1)
     alone, beside, floods = [], [], []
@@ -118,7 +118,7 @@ async def flood(asked: Asked) -> Verdict:
     )
 
 
-async def _tenant(server: Standing, folder: Path) -> tuple[str, str]:
+async def _tenant(server: StartedServer, folder: Path) -> tuple[str, str]:
     """A webhook in a workspace of its own, made in the database that the server uses."""
     owner = read_owner(server.home)
     assert owner is not None
@@ -150,7 +150,7 @@ _QUICK = (
 _WARM_UP, _TURNS = 5, 40
 
 
-async def resources(asked: Asked) -> Verdict:
+async def resources(asked: CheckOptions) -> Verdict:
     """S6."""
     sources = bombs()
     chosen = list(sources) if asked.size == "full" else list(_QUICK)

@@ -15,7 +15,7 @@ import asyncpg
 from mainspring.runs import queue
 from mainspring.runs.claim_fairness import ClaimFairness
 from tests.chaos.check import (
-    Asked,
+    CheckOptions,
     Verdict,
     at_least,
     at_most,
@@ -25,20 +25,20 @@ from tests.chaos.check import (
     told,
 )
 from tests.crash import schedulers, webhooks
-from tests.crash.crash_bench import Arena, own_arena
+from tests.crash.crash_bench import CrashBench, own_arena
 from tests.crash.fault_injection import strike_postgres
 from tests.crash.verdict import gather, offences
 
 _PACE = 30.0
 
 
-async def killed_api(asked: Asked) -> Verdict:
+async def killed_api(asked: CheckOptions) -> Verdict:
     """R2."""
     kills, calls = asked.of((6, 300), (100, 5_000), check=(4, 200))
     chance = asked.chance()
-    async with own_arena(lease=2.0) as (arena, _):
-        storm = await webhooks.plant(arena)
-        clocks = await schedulers.plant(arena, 5, _PACE)
+    async with own_arena(lease=2.0) as (bench, _):
+        storm = await webhooks.plant(bench)
+        clocks = await schedulers.plant(bench, 5, _PACE)
         fallen = asyncio.create_task(_kill_schedulers(clocks, chance, kills - kills // 2))
         try:
             await webhooks.strike_api(storm, chance, calls=calls, kills=kills // 2)
@@ -64,7 +64,9 @@ async def killed_api(asked: Asked) -> Verdict:
     )
 
 
-async def _kill_schedulers(storm: schedulers.Storm, chance: random.Random, kills: int) -> int:
+async def _kill_schedulers(
+    storm: schedulers.SchedulerStress, chance: random.Random, kills: int
+) -> int:
     """One of two schedulers dies, again and again; answers how often."""
     for _ in range(2):
         storm.start_scheduler()
@@ -77,19 +79,19 @@ async def _kill_schedulers(storm: schedulers.Storm, chance: random.Random, kills
     return kills
 
 
-async def restarted_postgres(asked: Asked) -> Verdict:
+async def restarted_postgres(asked: CheckOptions) -> Verdict:
     """R3."""
     strikes, runs, least, pause = asked.of(
         (5, 300, 3.0, 10.0), (27, 3_000, 5.0, 40.0), check=(4, 200, 1.0, 4.0)
     )
     async with own_arena(
         lease=30.0, heartbeat=10.0, least_ms=5, most_ms=40, takeovers=strikes + 1
-    ) as (arena, server):
-        crew = [arena.crew.start() for _ in range(3)]
-        await arena.until_at_work(*crew)
+    ) as (bench, server):
+        pool = [bench.pool.start() for _ in range(3)]
+        await bench.until_at_work(*pool)
         began = time.monotonic()
         resumed = await strike_postgres(
-            arena,
+            bench,
             asked.chance(),
             server,
             runs=runs,
@@ -99,9 +101,9 @@ async def restarted_postgres(asked: Asked) -> Verdict:
             least=least,
         )
         seconds = time.monotonic() - began
-        await arena.until_final(120)
-        found = await gather(arena)
-        alive = {member.pid for member in arena.crew.alive} & {member.pid for member in crew}
+        await bench.until_final(120)
+        found = await gather(bench)
+        alive = {member.pid for member in bench.pool.alive} & {member.pid for member in pool}
         busy = {move.pid for move in found.moves[-runs:] if move.is_claim}
     against = offences(found)
     return Verdict(
@@ -132,21 +134,21 @@ _DEAD = """
 """
 
 
-async def long_transaction(asked: Asked) -> Verdict:
+async def long_transaction(asked: CheckOptions) -> Verdict:
     """R16."""
     jobs, held = asked.of((10_000, 60.0), (200_000, 600.0), check=(3_000, 20.0))
-    async with own_arena(watched=False, lease=30.0, heartbeat=10.0, slots=256) as (arena, server):
-        automation = await arena.save(_ONE_STEP)
-        crew = [arena.crew.start() for _ in range(2)]
-        await arena.until_at_work(*crew)
-        url = server.dsn_for(await arena.house.database.fetchval("SELECT current_database()"))
-        async with _held_open(url), _timed_claims(arena) as claims:
+    async with own_arena(watched=False, lease=30.0, heartbeat=10.0, slots=256) as (bench, server):
+        automation = await bench.save(_ONE_STEP)
+        pool = [bench.pool.start() for _ in range(2)]
+        await bench.until_at_work(*pool)
+        url = server.dsn_for(await bench.application.database.fetchval("SELECT current_database()"))
+        async with _held_open(url), _timed_claims(bench) as claims:
             began = time.monotonic()
-            await _through(arena, automation, jobs, held)
+            await _through(bench, automation, jobs, held)
             handed = time.monotonic() - began
-        most_dead = (await _dead(arena))[0]
-        left, live, seconds = await _cleaned(arena, asked.of(60.0, 180.0, check=180.0))
-        ended = await arena.house.database.fetchval(
+        most_dead = (await _dead(bench))[0]
+        left, live, seconds = await _cleaned(bench, asked.of(60.0, 180.0, check=180.0))
+        ended = await bench.application.database.fetchval(
             "SELECT count(*) FROM runs WHERE status = 'succeeded'"
         )
     tenth, part = max(len(claims) // 10, 1), 0.5 if asked.is_shared else 0.95
@@ -177,10 +179,10 @@ async def _held_open(url: str) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def _timed_claims(arena: Arena) -> AsyncIterator[list[float]]:
+async def _timed_claims(bench: CrashBench) -> AsyncIterator[list[float]]:
     """Milliseconds of a claim as workers make it, every now and then; each is undone."""
     found: list[float] = []
-    database, queues = arena.house.database, ("fast", "medium", "long")
+    database, queues = bench.application.database, ("fast", "medium", "long")
     place = queue.WorkerRegistration("probe/0", "probe", 0, queues, _CLAIMED)
     async with database.transaction() as tx:
         worker = await queue.register(tx, place, 3_600)
@@ -212,46 +214,46 @@ async def _timed_claims(arena: Arena) -> AsyncIterator[list[float]]:
             await queue.leave(tx, worker)
 
 
-async def _through(arena: Arena, automation: UUID, jobs: int, seconds: float) -> None:
+async def _through(bench: CrashBench, automation: UUID, jobs: int, seconds: float) -> None:
     """Hands in all jobs, evenly over the time and never too many, and waits for their end."""
     began, handed = time.monotonic(), 0
     while handed < jobs:
         due = int(jobs * (time.monotonic() - began + 1) / seconds)
         few = min(due, jobs) - handed
-        if few > 0 and await _waiting(arena) < _BACKLOG:
+        if few > 0 and await _waiting(bench) < _BACKLOG:
             few = min(few, _BACKLOG)
-            await arena.dispatch(automation, few)
+            await bench.dispatch(automation, few)
             handed += few
         else:
             await asyncio.sleep(0.05)
     await asyncio.sleep(max(seconds - (time.monotonic() - began), 0))
 
     async def all_ended() -> bool:
-        return not await arena.house.database.fetchval(
+        return not await bench.application.database.fetchval(
             "SELECT count(*) FROM runs WHERE finished_at IS NULL"
         )
 
-    await arena.until(all_ended, 600, "every job has ended")
+    await bench.until(all_ended, 600, "every job has ended")
 
 
-async def _waiting(arena: Arena) -> int:
-    found: int = await arena.house.database.fetchval(
+async def _waiting(bench: CrashBench) -> int:
+    found: int = await bench.application.database.fetchval(
         "SELECT count(*) FROM runs WHERE status = 'pending'"
     )
     return found
 
 
-async def _dead(arena: Arena) -> tuple[int, int]:
-    row = await arena.house.database.fetchrow(_DEAD)
+async def _dead(bench: CrashBench) -> tuple[int, int]:
+    row = await bench.application.database.fetchrow(_DEAD)
     assert row is not None
     return row["dead"], row["live"]
 
 
-async def _cleaned(arena: Arena, seconds: float) -> tuple[int, int, float]:
+async def _cleaned(bench: CrashBench, seconds: float) -> tuple[int, int, float]:
     """Waits until the server has cleaned up by itself; answers what it left."""
     began = time.monotonic()
     while True:
-        dead, live = await _dead(arena)
+        dead, live = await _dead(bench)
         waited = time.monotonic() - began
         if dead <= max(live * 0.1, 2_000) or waited > seconds:
             return dead, live, waited

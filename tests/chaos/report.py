@@ -32,7 +32,7 @@ class Result:
 
     @property
     def word(self) -> str:
-        return "PASSED" if self.verdict.kept else "FAILED"
+        return "PASSED" if self.verdict.passed else "FAILED"
 
     @property
     def line(self) -> str:
@@ -46,12 +46,12 @@ def table(results: Sequence[Result]) -> list[str]:
     """All of them, one line each, for the screen."""
     lines = [f"{'check':6} {'verdict':8} {'seconds':>8}  figures"]
     for result in results:
-        bad = [str(figure) for figure in result.verdict.figures if not figure.kept]
+        bad = [str(figure) for figure in result.verdict.figures if not figure.met]
         shown = bad or [f"{len(result.verdict.figures)} figures kept"]
         lines.append(
             f"{result.check.number:6} {result.word:8} {result.seconds:>8.1f}  {', '.join(shown)}"
         )
-    passed = sum(result.verdict.kept for result in results)
+    passed = sum(result.verdict.passed for result in results)
     return [*lines, f"{passed} of {len(results)} checks passed"]
 
 

@@ -21,7 +21,7 @@ from mainspring.runs.execute import Backoff, pause_before
 from mainspring.runs.rows import FINAL
 from mainspring.runs.run_requests import RunRequest
 from mainspring.workspace.automations import FIRST_MEMBER, save
-from tests.chaos.check import Asked, Figure, Verdict, exactly, none_of, told
+from tests.chaos.check import CheckOptions, Figure, Verdict, exactly, none_of, told
 from tests.chaos.single_application import house_alone
 from tests.kit.bench import document, step
 
@@ -149,7 +149,7 @@ def _formula(backoff: Backoff, attempt: int) -> float:
     return {"none": 0.0, "linear": float(attempt), "exponential": 2.0 ** (attempt - 1)}[backoff]
 
 
-async def retries(asked: Asked) -> Verdict:
+async def retries(asked: CheckOptions) -> Verdict:
     """R11."""
     outside, cases = Outside(), [*_cases(asked.of(2, 10)), _BUDGET]
     async with house_alone([outside.capability()]) as application:
@@ -196,7 +196,9 @@ async def _worked(application: Application, cases: list[Case]) -> list[dict[str,
         await working
 
 
-def _judged(outside: Outside, found: list[tuple[Case, dict[str, Any]]], asked: Asked) -> Verdict:
+def _judged(
+    outside: Outside, found: list[tuple[Case, dict[str, Any]]], asked: CheckOptions
+) -> Verdict:
     wrong, early, late = [], [], [0.0]
     for case, run in found:
         tries = outside.of(run["id"])

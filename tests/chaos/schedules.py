@@ -18,7 +18,7 @@ from mainspring.triggers.scheduler import Scheduler
 from mainspring.workspace.automations import FIRST_MEMBER, save, set_state
 from tests.chaos.batteries import battery
 from tests.chaos.check import (
-    Asked,
+    CheckOptions,
     Figure,
     Verdict,
     at_least,
@@ -36,25 +36,25 @@ from tests.property import test_schedules as calendar
 _MINUTE = timedelta(minutes=1)
 
 
-async def many_schedulers(asked: Asked) -> Verdict:
+async def many_schedulers(asked: CheckOptions) -> Verdict:
     """R5."""
     triggers, minutes, pace = asked.of((100, 4, 20.0), (300, 10, 20.0), check=(50, 3, 20.0))
     figures: list[Figure] = []
     against: list[str] = []
     for kills in (False, True):
-        async with own_arena(lease=2.0) as (arena, _):
-            storm = await schedulers.plant(arena, triggers, pace)
+        async with own_arena(lease=2.0) as (bench, _):
+            storm = await schedulers.plant(bench, triggers, pace)
             await schedulers.strike_schedulers(
                 storm, asked.chance(), minutes=minutes, workers=4, schedulers=3, kills=kills
             )
             await schedulers.settle(storm, 120)
             found = await schedulers.offences(storm)
-            found += verdict.offences(await verdict.gather(arena), schedulers.SPOTS)
-            nexts = await schedulers.waiting_for(arena)
+            found += verdict.offences(await verdict.gather(bench), schedulers.SPOTS)
+            nexts = await schedulers.waiting_for(bench)
             wanted = len(schedulers.promised(storm.firsts, nexts))
             late = await schedulers.delays(storm, later=True)
         name = "with a scheduler killed each minute" if kills else "undisturbed"
-        figures.append(exactly(f"runs {name}", len(arena.runs), wanted))
+        figures.append(exactly(f"runs {name}", len(bench.runs), wanted))
         figures.append(none_of(f"missed, doubled or wrong {name}", found))
         delay = percentile(late, 0.99)
         figures.append(
@@ -98,7 +98,7 @@ _NEVER = ("0 0 30 2 *", "0 0 31 2,4,6,9,11 *", "0 0 31 4 *")
 _COSTLY = (*_NEVER, "0 0 29 2 *", "0 0 29 2 1#5", "59 23 31 12 0", "* * * * *", "0 0 L 2 *")
 
 
-async def cron(asked: Asked) -> Verdict:
+async def cron(asked: CheckOptions) -> Verdict:
     """R6."""
     rows, chance = asked.of(3_000, 40_000, check=1_500), asked.chance()
     agreed, wrong = 0, []
@@ -168,7 +168,7 @@ def _cost_ms(text: str) -> float:
     return min(found)
 
 
-async def clocks(asked: Asked) -> Verdict:
+async def clocks(asked: CheckOptions) -> Verdict:
     """R7."""
     zones = calendar.ZONES if asked.size == "full" else calendar.ZONES[::3]
     broken: list[str] = []
@@ -246,7 +246,7 @@ _COUNTED = """
 """
 
 
-async def silence(asked: Asked) -> Verdict:
+async def silence(asked: CheckOptions) -> Verdict:
     """R8."""
     del asked
     figures = []
@@ -298,17 +298,17 @@ async def _every_five_minutes(
         await set_state(tx, application.workspace_id, kept.automation_id, "active")
 
 
-async def windows(asked: Asked) -> Verdict:
+async def windows(asked: CheckOptions) -> Verdict:
     """R13."""
     minutes, triggers = asked.of((7, 10), (67, 20), check=(5, 10))
     plan = ({"step_id": "work", "action": "crash.stumble", "config": {"percent": 25}},)
-    async with own_arena(lease=2.0, failures=1_000_000) as (arena, _):
-        storm = await schedulers.plant(arena, triggers, 30.0, plan)
+    async with own_arena(lease=2.0, failures=1_000_000) as (bench, _):
+        storm = await schedulers.plant(bench, triggers, 30.0, plan)
         await schedulers.strike_schedulers(
             storm, asked.chance(), minutes=minutes, workers=3, schedulers=2
         )
         await schedulers.settle(storm, 120)
-        rows = await schedulers._runs(arena)
+        rows = await schedulers._runs(bench)
         against = schedulers.gaps(rows)
         unfired = [one for one in await schedulers.offences(storm) if one not in against]
     statuses = [row["status"] for row in rows]

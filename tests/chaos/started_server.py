@@ -26,7 +26,7 @@ _PATIENCE = 300.0
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class StartedServer:
     """A server that is up."""
 
     address: str
@@ -83,7 +83,7 @@ def hooked_document(name: str) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def standing(home: Path | None = None, **environment: str) -> AsyncIterator[Standing]:
+async def standing(home: Path | None = None, **environment: str) -> AsyncIterator[StartedServer]:
     """The server on a free port of loopback, from ready to stopped."""
     with open_folder() as folder, (folder / "log").open("w+b") as log:
         where = home or folder / "home"
@@ -109,7 +109,7 @@ async def standing(home: Path | None = None, **environment: str) -> AsyncIterato
             said = await _ready(process, log)
             parts = {part["name"]: part["pid"] for part in said.get("parts", [])}
             async with httpx2.AsyncClient(base_url=said["address"], timeout=60) as client:
-                yield Standing(said["address"], where, parts, client)
+                yield StartedServer(said["address"], where, parts, client)
         finally:
             await _end(process)
 

@@ -8,8 +8,8 @@ import signal
 import time
 from typing import Any
 
-from tests.chaos.check import Asked, Figure, Verdict, exactly, told
-from tests.chaos.started_server import Standing, standing
+from tests.chaos.check import CheckOptions, Figure, Verdict, exactly, told
+from tests.chaos.started_server import StartedServer, standing
 from tests.kit.owner_session import owner_of
 
 _SCHEDULED: dict[str, Any] = {
@@ -23,7 +23,7 @@ _SCHEDULED: dict[str, Any] = {
 }
 
 
-async def watchdog(asked: Asked) -> Verdict:
+async def watchdog(asked: CheckOptions) -> Verdict:
     """R20."""
     figures: list[Figure] = []
     async with standing() as server:
@@ -61,7 +61,7 @@ def _same(pid: int) -> bool:
     return True
 
 
-async def _until(server: Standing, status: int, seconds: float) -> float:
+async def _until(server: StartedServer, status: int, seconds: float) -> float:
     """Waits until ``/health`` answers so; answers how long that took."""
     began = time.monotonic()
     while True:

@@ -15,7 +15,7 @@ from uuid import UUID
 from mainspring.store.database import Connection
 from tests.chaos.batteries import battery
 from tests.chaos.check import (
-    Asked,
+    CheckOptions,
     Figure,
     Verdict,
     at_least,
@@ -25,7 +25,7 @@ from tests.chaos.check import (
     told,
     within,
 )
-from tests.crash.crash_bench import FIVE_STEPS, Arena, own_arena
+from tests.crash.crash_bench import FIVE_STEPS, CrashBench, own_arena
 from tests.crash.fault_injection import freeze_workers, kill_workers
 from tests.crash.test_overlap import marks, overlaps, spans
 from tests.crash.test_poison import HANGING, POISON, SPOILED
@@ -45,10 +45,10 @@ from tests.crash.verdict import (
     takeovers,
     unexplained_executions,
 )
-from tests.crash.worker_pool import Member
+from tests.crash.worker_pool import WorkerProcess
 
 
-async def killed_workers(asked: Asked) -> Verdict:
+async def killed_workers(asked: CheckOptions) -> Verdict:
     """R1."""
     kills, runs = asked.of((20, 200), (200, 2_000), check=(12, 120))
     lease, pause, poll = asked.of((2.0, 0.5, 0.2), (30.0, 3.0, 1.0))
@@ -60,11 +60,11 @@ async def killed_workers(asked: Asked) -> Verdict:
         least_ms=5,
         most_ms=40,
         takeovers=kills + 1,
-    ) as (arena, _):
+    ) as (bench, _):
         sizes: dict[str, Any] = {"runs": runs, "kills": kills, "workers": 3, "pause": pause}
-        blows = await kill_workers(arena, asked.chance(), **sizes)
-        await arena.until_final(lease + 120)
-        found = await gather(arena)
+        blows = await kill_workers(bench, asked.chance(), **sizes)
+        await bench.until_final(lease + 120)
+        found = await gather(bench)
     against = offences(found)
     delays = [one.claimed for one in takeovers(found, lease)]
     return Verdict(
@@ -84,7 +84,7 @@ def _succeeded(found: Evidence) -> int:
     return sum(found.runs[run]["status"] == "succeeded" for run in found.dispatched)
 
 
-async def frozen_workers(asked: Asked) -> Verdict:
+async def frozen_workers(asked: CheckOptions) -> Verdict:
     """R4."""
     freezes, runs = asked.of((6, 120), (50, 1_000), check=(4, 80))
     lease, hold = asked.of((2.0, 0.0), (5.0, 20.0))
@@ -96,14 +96,14 @@ async def frozen_workers(asked: Asked) -> Verdict:
         least_ms=5,
         most_ms=60,
         takeovers=freezes + 1,
-    ) as (arena, _):
-        crew = [arena.crew.start() for _ in range(3)]
-        await arena.until_at_work(*crew)
+    ) as (bench, _):
+        pool = [bench.pool.start() for _ in range(3)]
+        await bench.until_at_work(*pool)
         await freeze_workers(
-            arena, asked.chance(), runs=runs, freezes=freezes, pause=0.5, hold=hold
+            bench, asked.chance(), runs=runs, freezes=freezes, pause=0.5, hold=hold
         )
-        await arena.until_final(60)
-        found = await gather(arena)
+        await bench.until_final(60)
+        found = await gather(bench)
     against = offences(found)
     return Verdict(
         [
@@ -123,15 +123,15 @@ async def frozen_workers(asked: Asked) -> Verdict:
 _LANE_LEASE = 4.0
 
 
-async def lanes(asked: Asked) -> Verdict:
+async def lanes(asked: CheckOptions) -> Verdict:
     """R9."""
     fires, chance = asked.of(120, 500, check=60), asked.chance()
-    async with own_arena(lease=_LANE_LEASE, heartbeat=1.0, poll=0.2) as (arena, _):
-        crew = [arena.crew.start() for _ in range(3)]
-        await arena.until_at_work(*crew)
-        queued, _ = await _fired(arena, "queue", fires, chance)
-        dropped, blocked = await _fired(arena, "drop_if_running", fires, chance)
-        beside, _ = await _fired(arena, "allow_parallel", fires, chance)
+    async with own_arena(lease=_LANE_LEASE, heartbeat=1.0, poll=0.2) as (bench, _):
+        pool = [bench.pool.start() for _ in range(3)]
+        await bench.until_at_work(*pool)
+        queued, _ = await _fired(bench, "queue", fires, chance)
+        dropped, blocked = await _fired(bench, "drop_if_running", fires, chance)
+        beside, _ = await _fired(bench, "allow_parallel", fires, chance)
     against = [f"queue: {pair}" for pair in overlaps(queued)]
     against += [f"drop_if_running: {pair}" for pair in overlaps(dropped)]
     bad = [row["id"] for row in (*queued, *dropped, *beside) if row["status"] != "succeeded"]
@@ -150,37 +150,37 @@ async def lanes(asked: Asked) -> Verdict:
 
 
 async def _fired(
-    arena: Arena, policy: str, fires: int, chance: random.Random
+    bench: CrashBench, policy: str, fires: int, chance: random.Random
 ) -> tuple[list[Any], float]:
     """Fires one by one, and in the middle the worker that has a run of these dies."""
-    automation = await arena.save(marks(policy))
+    automation = await bench.save(marks(policy))
     for _ in range(fires // 2):
-        await arena.dispatch(automation, 1)
+        await bench.dispatch(automation, 1)
         await asyncio.sleep(chance.uniform(0, 0.01))
-    killed_at = (await _holder(arena, automation)).kill().at_ns / SECOND
-    arena.crew.start()
+    killed_at = (await _holder(bench, automation)).kill().at_ns / SECOND
+    bench.pool.start()
     # Spread over longer than the lease, so that some come when the lane is free again.
     rest = fires - fires // 2
     for _ in range(rest):
-        await arena.dispatch(automation, 1)
+        await bench.dispatch(automation, 1)
         await asyncio.sleep(chance.uniform(0, 2) * (1.5 * _LANE_LEASE) / rest)
     # A fire that is dropped says nothing about when the lane is free.
-    while not (later := await _later(arena, automation, killed_at)):
-        await arena.dispatch(automation, 1)
+    while not (later := await _later(bench, automation, killed_at)):
+        await bench.dispatch(automation, 1)
         await asyncio.sleep(0.1)
-    await arena.until_final(120)
-    return await spans(arena, automation), later[0]
+    await bench.until_final(120)
+    return await spans(bench, automation), later[0]
 
 
-async def _later(arena: Arena, automation: UUID, killed_at: float) -> list[float]:
+async def _later(bench: CrashBench, automation: UUID, killed_at: float) -> list[float]:
     """How long after the crash runs began that had not begun before."""
-    starts = [row["started_at"] for row in await spans(arena, automation)]
+    starts = [row["started_at"] for row in await spans(bench, automation)]
     return sorted(
         one.timestamp() - killed_at for one in starts if one and one.timestamp() > killed_at
     )
 
 
-async def _holder(arena: Arena, automation: UUID) -> Member:
+async def _holder(bench: CrashBench, automation: UUID) -> WorkerProcess:
     """The worker that has a run of this automation; if nobody has one, one is handed in."""
 
     async def read(connection: Connection) -> int | None:
@@ -192,31 +192,31 @@ async def _holder(arena: Arena, automation: UUID) -> Member:
         return found
 
     for number in itertools.count():
-        pid = await arena.ask(read)
-        for member in arena.crew.alive:
+        pid = await bench.ask(read)
+        for member in bench.pool.alive:
             if member.pid == pid:
                 return member
         if number % 20 == 0:
-            await arena.dispatch(automation, 1)
+            await bench.dispatch(automation, 1)
     raise AssertionError
 
 
 _CREW = 3
 
 
-async def poisoned(asked: Asked) -> Verdict:
+async def poisoned(asked: CheckOptions) -> Verdict:
     """R10."""
     lease, least, most = asked.of((2.0, 120.0, 200.0), (30.0, 1_500.0, 2_000.0))
     many = asked.of(200, 200, check=100)
     async with own_arena(
         lease=lease, heartbeat=lease / 3, poll=0.2, slots=4, least_ms=least, most_ms=most
-    ) as (arena, _):
-        async with _replaced(arena):
-            alone = asked.slowest(await _good(arena, 0, many))
+    ) as (bench, _):
+        async with _replaced(bench):
+            alone = asked.slowest(await _good(bench, 0, many))
             bad: dict[str, UUID] = {}
-            beside = asked.slowest(await _good(arena, 1, many, bad))
-            await arena.until_final(asked.of(60.0, 300.0, check=240.0))
-        found = await gather(arena)
+            beside = asked.slowest(await _good(bench, 1, many, bad))
+            await bench.until_final(asked.of(60.0, 300.0, check=240.0))
+        found = await gather(bench)
     return Verdict(
         [
             exactly("the killer", _end(found, bad["poison"]), "dead (poison)"),
@@ -241,21 +241,21 @@ def _end(found: Evidence, run: UUID) -> str:
 
 
 async def _good(
-    arena: Arena, number: int, many: int, bad: dict[str, UUID] | None = None
+    bench: CrashBench, number: int, many: int, bad: dict[str, UUID] | None = None
 ) -> list[float]:
     """Hands in two halves of good runs, what is bad between them, and answers their seconds."""
-    automation = await arena.save({**FIVE_STEPS, "name": f"good {number}"})
-    good = await arena.dispatch(automation, many // 2)
+    automation = await bench.save({**FIVE_STEPS, "name": f"good {number}"})
+    good = await bench.dispatch(automation, many // 2)
     if bad is not None:
-        (bad["poison"],) = await arena.dispatch(await arena.save(POISON), 1)
-        (bad["hanging"],) = await arena.dispatch(await arena.save(HANGING), 1)
+        (bad["poison"],) = await bench.dispatch(await bench.save(POISON), 1)
+        (bad["hanging"],) = await bench.dispatch(await bench.save(HANGING), 1)
         for name, statement in SPOILED.items():
-            spoiled = await arena.save({**FIVE_STEPS, "name": name})
-            (bad[name],) = await arena.dispatch(spoiled, 1)
-            await arena.house.database.execute(statement, spoiled)
-    good += await arena.dispatch(automation, many - many // 2)
-    await arena.until_final(600, good)
-    rows = await arena.house.database.fetch(
+            spoiled = await bench.save({**FIVE_STEPS, "name": name})
+            (bad[name],) = await bench.dispatch(spoiled, 1)
+            await bench.application.database.execute(statement, spoiled)
+    good += await bench.dispatch(automation, many - many // 2)
+    await bench.until_final(600, good)
+    rows = await bench.application.database.fetch(
         "SELECT extract(epoch FROM finished_at - created_at)::float8 AS s, status FROM runs "
         "WHERE id = ANY($1::uuid[])",
         good,
@@ -265,18 +265,18 @@ async def _good(
 
 
 @asynccontextmanager
-async def _replaced(arena: Arena) -> AsyncIterator[None]:
-    """A crew that is kept at its number, as a supervisor does it."""
+async def _replaced(bench: CrashBench) -> AsyncIterator[None]:
+    """A pool that is kept at its number, as a supervisor does it."""
 
     async def keep_up() -> None:
         while True:
-            for _ in range(_CREW - len(arena.crew.alive)):
-                arena.crew.start()
+            for _ in range(_CREW - len(bench.pool.alive)):
+                bench.pool.start()
             await asyncio.sleep(0.05)
 
     for _ in range(_CREW):
-        arena.crew.start()
-    await arena.until_at_work(*arena.crew.alive)
+        bench.pool.start()
+    await bench.until_at_work(*bench.pool.alive)
     replacing = asyncio.create_task(keep_up())
     try:
         yield
@@ -287,29 +287,29 @@ async def _replaced(arena: Arena) -> AsyncIterator[None]:
 _EACH = 10
 
 
-async def stopped(asked: Asked) -> Verdict:
+async def stopped(asked: CheckOptions) -> Verdict:
     """R15."""
     stop = asked.of(3.0, 30.0, check=6.0)
     async with own_arena(lease=30.0, heartbeat=1.0, stop=stop, slots=2 * _EACH, poll=0.2) as (
-        arena,
+        bench,
         _,
     ):
-        short = await arena.dispatch(await arena.save(hanging("short")), _EACH)
-        long = await arena.dispatch(await arena.save(hanging("long")), _EACH)
-        leaving = arena.crew.start()
-        await _until_hanging(arena, 2 * _EACH)
-        staying = arena.crew.start()
-        await arena.until_at_work(staying)
+        short = await bench.dispatch(await bench.save(hanging("short")), _EACH)
+        long = await bench.dispatch(await bench.save(hanging("long")), _EACH)
+        leaving = bench.pool.start()
+        await _until_hanging(bench, 2 * _EACH)
+        staying = bench.pool.start()
+        await bench.until_at_work(staying)
         asked_ns = time.time_ns()
         leaving.signal(signal.SIGTERM)
-        (arena.folder / "short").touch()
-        later = await arena.dispatch(await arena.save(FIVE_STEPS), 5)
-        code = await arena.until_ended(leaving, stop + 30)
+        (bench.folder / "short").touch()
+        later = await bench.dispatch(await bench.save(FIVE_STEPS), 5)
+        code = await bench.until_ended(leaving, stop + 30)
         left_ns = time.time_ns()
-        await _until_hanging(arena, 3 * _EACH)
-        (arena.folder / "long").touch()
-        await arena.until_final(30)
-        found = await gather(arena)
+        await _until_hanging(bench, 3 * _EACH)
+        (bench.folder / "long").touch()
+        await bench.until_final(30)
+        found = await gather(bench)
     against = [*lost_runs(found), *repeated_steps(found), *unexplained_executions(found)]
     against += misrecorded_steps(found, among=later)
     return Verdict(
@@ -324,7 +324,7 @@ async def stopped(asked: Asked) -> Verdict:
 
 
 def _stop_figures(
-    asked: Asked,
+    asked: CheckOptions,
     found: Evidence,
     leaving: int,
     asked_ns: int,
@@ -348,8 +348,8 @@ def _stop_figures(
     ]
 
 
-async def _until_hanging(arena: Arena, count: int) -> None:
+async def _until_hanging(bench: CrashBench, count: int) -> None:
     async def hangs() -> bool:
-        return sum(entry.is_at("hang") for entry in arena.ledger.begun()) >= count
+        return sum(entry.is_at("hang") for entry in bench.ledger.begun()) >= count
 
-    await arena.until(hangs, 60, f"{count} steps are under way")
+    await bench.until(hangs, 60, f"{count} steps are under way")

@@ -9,7 +9,7 @@ from mainspring.surfaces.rest.openapi import describe
 from mainspring.surfaces.rest.request_bodies import JsonAnswer
 from mainspring.surfaces.rest.route_access import anyone_known
 from mainspring.surfaces.rest.router import router
-from scripts.fuzz.known_values import Known, known_in
+from scripts.fuzz.known_values import KnownValues, known_in
 from scripts.fuzz.people import ROLES, caller_of
 from scripts.fuzz.sample_data import live
 from scripts.fuzz.schemathesis_run import Plan, look
@@ -40,11 +40,11 @@ def _broken() -> APIRouter:
 
 
 async def test_every_answer_is_one_that_the_description_has(bench: Bench) -> None:
-    async with served(bench.house) as api, bench.worker():
-        await live(bench.house, api.address, api.token)
+    async with served(bench.application) as api, bench.worker():
+        await live(bench.application, api.address, api.token)
         document = describe(api.app)
-        known = await known_in(bench.house, api.app, document)
-        caller = await caller_of(bench.house, "editor")
+        known = await known_in(bench.application, api.app, document)
+        caller = await caller_of(bench.application, "editor")
         plan = Plan(examples=2, phases="fuzzing", seed=1, headers=caller.headers)
         verdict = await look(api.address, document, known, plan)
 
@@ -55,13 +55,13 @@ async def test_every_answer_is_one_that_the_description_has(bench: Bench) -> Non
 
 
 async def test_each_role_gets_as_far_as_it_may(bench: Bench) -> None:
-    async with served(bench.house) as api, bench.worker():
-        await live(bench.house, api.address, api.token)
+    async with served(bench.application) as api, bench.worker():
+        await live(bench.application, api.address, api.token)
         said = {}
         for role in ROLES:
-            headers = dict((await caller_of(bench.house, role)).headers)
+            headers = dict((await caller_of(bench.application, role)).headers)
             answers = [
-                await api.stranger.get(f"/api/v1{path}", headers=headers)
+                await api.anonymous.get(f"/api/v1{path}", headers=headers)
                 for path in ("/capabilities", "/boards", "/admin/users")
             ]
             said[role] = [answer.status_code for answer in answers]
@@ -80,11 +80,11 @@ async def test_each_role_gets_as_far_as_it_may(bench: Bench) -> None:
 
 
 async def test_the_look_notices_a_broken_word(bench: Bench) -> None:
-    async with served(bench.house, [_broken()]) as api:
+    async with served(bench.application, [_broken()]) as api:
         for name in ("read_broken", "read_raising"):
             headers = {"Authorization": f"Bearer {api.token}"}
             plan = Plan(examples=1, phases="fuzzing", only=[name], headers=headers)
-            verdict = await look(api.address, describe(api.app), Known(), plan)
+            verdict = await look(api.address, describe(api.app), KnownValues(), plan)
 
             assert not verdict.ok
             assert verdict.findings == 1, verdict.text

@@ -25,7 +25,7 @@ import uvloop
 
 from mainspring.store.embedded import EmbeddedServer
 from tests.crash import matchers, schedulers, webhooks
-from tests.crash.crash_bench import Arena, own_arena
+from tests.crash.crash_bench import CrashBench, own_arena
 from tests.crash.fault_injection import freeze_workers, kill_workers, strike_postgres
 from tests.crash.verdict import (
     TAKEOVER_SECONDS,
@@ -102,29 +102,29 @@ async def _rage_over_runs(parsed: argparse.Namespace, chance: random.Random) -> 
         "most_ms": parsed.step_ms,
         "takeovers": parsed.kills + 1,
     }
-    async with own_arena(**orders) as (arena, server):
-        return _report(parsed, await _rage(arena, server, parsed, chance))
+    async with own_arena(**orders) as (bench, server):
+        return _report(parsed, await _rage(bench, server, parsed, chance))
 
 
 async def _rage(
-    arena: Arena, server: EmbeddedServer, parsed: argparse.Namespace, chance: random.Random
+    bench: CrashBench, server: EmbeddedServer, parsed: argparse.Namespace, chance: random.Random
 ) -> Figures:
     resumed: list[float] = []
     sizes = {"runs": parsed.runs, "pause": parsed.pause}
     if parsed.storm == "workers":
-        await kill_workers(arena, chance, kills=parsed.kills, workers=parsed.workers, **sizes)
+        await kill_workers(bench, chance, kills=parsed.kills, workers=parsed.workers, **sizes)
     else:
-        crew = [arena.crew.start() for _ in range(parsed.workers)]
-        await arena.until_at_work(*crew)
+        pool = [bench.pool.start() for _ in range(parsed.workers)]
+        await bench.until_at_work(*pool)
         if parsed.storm == "postgres":
             resumed = await strike_postgres(
-                arena, chance, server, strikes=parsed.kills, down=parsed.down, **sizes
+                bench, chance, server, strikes=parsed.kills, down=parsed.down, **sizes
             )
         else:
-            await freeze_workers(arena, chance, freezes=parsed.kills, **sizes)
+            await freeze_workers(bench, chance, freezes=parsed.kills, **sizes)
     last_ns = time.time_ns()
-    await arena.until_final(parsed.patience)
-    return Figures(await gather(arena), last_ns, resumed)
+    await bench.until_final(parsed.patience)
+    return Figures(await gather(bench), last_ns, resumed)
 
 
 def _report(parsed: argparse.Namespace, figures: Figures) -> bool:
@@ -149,14 +149,14 @@ def _report(parsed: argparse.Namespace, figures: Figures) -> bool:
 
 async def _rage_over_matchers(parsed: argparse.Namespace, chance: random.Random) -> bool:
     """Answers whether each event started exactly the runs it should."""
-    async with own_arena(lease=parsed.lease) as (arena, _):
-        automations = await matchers.plant(arena, parsed.triggers)
+    async with own_arena(lease=parsed.lease) as (bench, _):
+        automations = await matchers.plant(bench, parsed.triggers)
         sizes = {"events": parsed.events, "kills": parsed.kills, "pause": parsed.pause}
-        await matchers.strike_matchers(arena, chance, automations=automations, **sizes)
-        settled = await matchers.until_read(arena)
-        speed = await matchers.calm_speed(arena, automations, parsed.events, parsed.events)
+        await matchers.strike_matchers(bench, chance, automations=automations, **sizes)
+        settled = await matchers.until_read(bench)
+        speed = await matchers.calm_speed(bench, automations, parsed.events, parsed.events)
         wanted = matchers.expected(automations, 2 * parsed.events)
-        against = matchers.offences(wanted, await matchers.started(arena))
+        against = matchers.offences(wanted, await matchers.started(bench))
     return _tell(
         f"matchers, {parsed.kills} blows, {parsed.events} events and {parsed.triggers} triggers",
         against,
@@ -167,14 +167,14 @@ async def _rage_over_matchers(parsed: argparse.Namespace, chance: random.Random)
 
 async def _rage_over_schedulers(parsed: argparse.Namespace, chance: random.Random) -> bool:
     """Three schedulers and four workers: whether each moment started exactly one run."""
-    async with own_arena(lease=parsed.lease) as (arena, _):
-        storm = await schedulers.plant(arena, parsed.triggers, parsed.pace)
+    async with own_arena(lease=parsed.lease) as (bench, _):
+        storm = await schedulers.plant(bench, parsed.triggers, parsed.pace)
         await schedulers.strike_schedulers(
             storm, chance, minutes=parsed.minutes, workers=4, schedulers=3, kills=parsed.kills > 0
         )
         await schedulers.settle(storm, parsed.patience)
         against = await schedulers.offences(storm)
-        against += offences(await gather(arena), schedulers.SPOTS)
+        against += offences(await gather(bench), schedulers.SPOTS)
         late = await schedulers.delays(storm)
     return _tell(
         f"schedulers, {parsed.triggers} triggers, {parsed.minutes} minutes, {len(late)} runs",
@@ -186,8 +186,8 @@ async def _rage_over_schedulers(parsed: argparse.Namespace, chance: random.Rando
 
 async def _rage_over_api(parsed: argparse.Namespace, chance: random.Random) -> bool:
     """Webhooks under fire: whether runs are the accepted keys exactly."""
-    async with own_arena(lease=parsed.lease) as (arena, _):
-        storm = await webhooks.plant(arena)
+    async with own_arena(lease=parsed.lease) as (bench, _):
+        storm = await webhooks.plant(bench)
         await webhooks.strike_api(storm, chance, calls=parsed.calls, kills=parsed.kills)
         against = await webhooks.offences(storm, parsed.calls)
     return _tell(

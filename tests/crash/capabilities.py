@@ -19,7 +19,7 @@ from mainspring.contracts.capability import (
 )
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import Invalid
-from tests.crash.side_effect_log import Ledger
+from tests.crash.side_effect_log import SideEffectLog
 
 ANYTHING: dict[str, Any] = {"type": "object"}
 
@@ -33,10 +33,10 @@ _KEEP = """
 
 
 @dataclass(frozen=True, slots=True)
-class Stunts:
+class CrashCapabilities:
     """The capabilities of one process; only a worker's are ever called."""
 
-    ledger: Ledger
+    ledger: SideEffectLog
     # The span of milliseconds that one effect takes.
     least_ms: float = 2.0
     most_ms: float = 10.0

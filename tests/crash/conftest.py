@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from mainspring.store.embedded import EmbeddedServer
-from tests.crash.fork_server import Nursery
+from tests.crash.fork_server import ForkServer
 from tests.kit.postgres import data_home, open_folder, running_server
 
 __all__ = ["data_home"]
@@ -27,9 +27,9 @@ def durable_server() -> Iterator[EmbeddedServer]:
 
 
 @pytest.fixture(scope="session")
-def nursery() -> Iterator[Nursery]:
+def fork_server() -> Iterator[ForkServer]:
     """Where all workers come from."""
-    opened = Nursery.open()
+    opened = ForkServer.open()
     try:
         yield opened
     finally:

@@ -1,6 +1,6 @@
-"""The arena: a database with real durability, runs to execute, a crew to kill.
+"""The bench: a database with real durability, runs to execute, a pool to kill.
 
-The arena stands outside: it hands runs in, watches rows, and keeps the ledger and the
+The bench stands outside: it hands runs in, watches rows, and keeps the ledger and the
 witness for the judge. It never executes a step.
 """
 
@@ -30,11 +30,11 @@ from mainspring.store.database import Connection, is_lost_connection
 from mainspring.store.embedded import EmbeddedServer
 from mainspring.workspace.automations import FIRST_MEMBER, save
 from tests.crash import commit_log
-from tests.crash.capabilities import Stunts
-from tests.crash.fork_server import Nursery
-from tests.crash.side_effect_log import Ledger
-from tests.crash.worker_pool import Crew, Member
-from tests.crash.worker_process import Orders
+from tests.crash.capabilities import CrashCapabilities
+from tests.crash.fork_server import ForkServer
+from tests.crash.side_effect_log import SideEffectLog
+from tests.crash.worker_pool import WorkerPool, WorkerProcess
+from tests.crash.worker_process import WorkerOptions
 from tests.kit.postgres import open_folder
 
 # A step of a plan and the item it was for.
@@ -88,23 +88,23 @@ _IS_THERE = "SELECT 1 FROM pg_database WHERE datname = $1"
 
 
 @dataclass(slots=True)
-class Arena:
+class CrashBench:
     """Everything one crash test uses."""
 
-    house: Application
+    application: Application
     folder: Path
-    ledger: Ledger
-    crew: Crew
+    ledger: SideEffectLog
+    pool: WorkerPool
     runs: list[UUID] = field(default_factory=list)
 
     async def save(self, document: Mapping[str, Any]) -> UUID:
         """Keeps a definition; answers the automation."""
-        report = validate(document, self.house.registry, self.house.limits)
+        report = validate(document, self.application.registry, self.application.limits)
         assert report.definition is not None, report.findings
-        async with self.house.database.transaction() as tx:
+        async with self.application.database.transaction() as tx:
             kept = await save(
                 tx,
-                self.house.workspace_id,
+                self.application.workspace_id,
                 report.definition,
                 report.grants,
                 FIRST_MEMBER,
@@ -116,7 +116,7 @@ class Arena:
         """Hands runs in, each under a key: a broken connection hands in nothing twice."""
         first = len(self.runs)
         requests = [
-            RunRequest(self.house.workspace_id, automation_id, key=f"run {first + number}")
+            RunRequest(self.application.workspace_id, automation_id, key=f"run {first + number}")
             for number in range(count)
         ]
         ids = [dispatched.run_id for dispatched in await self._accepted(requests)]
@@ -126,32 +126,32 @@ class Arena:
     async def _accepted(self, requests: Sequence[RunRequest]) -> list[DispatchResult]:
         while True:
             try:
-                return await self.house.dispatcher.dispatch_all(requests)
+                return await self.application.dispatcher.dispatch_all(requests)
             except Problem as problem:
                 if not is_lost_connection(problem):
                     raise
-                await self.house.database.recover()
+                await self.application.database.recover()
 
     async def ask(self, work: Callable[[Connection], Awaitable[Any]]) -> Any:
         """Reads something, also from a database that is being restarted."""
-        return await self.house.database.run_retrying(work)
+        return await self.application.database.run_retrying(work)
 
     async def statuses(self, runs: Sequence[UUID]) -> dict[UUID, str]:
         async def read(connection: Connection) -> list[asyncpg.Record]:
             return await connection.fetch(
                 "SELECT id, status FROM runs WHERE workspace_id = $1 AND id = ANY($2::uuid[])",
-                self.house.workspace_id,
+                self.application.workspace_id,
                 list(runs),
             )
 
         return {row["id"]: row["status"] for row in await self.ask(read)}
 
     async def until(self, fact: Callable[[], Awaitable[bool]], seconds: float, what: str) -> float:
-        """Waits for a fact; answers how long it took, or fails with what the crew said."""
+        """Waits for a fact; answers how long it took, or fails with what the pool said."""
         began = time.monotonic()
         while not await fact():
             waited = time.monotonic() - began
-            assert waited < seconds, f"not within {seconds:g} s: {what}\n{self.crew.words()}"
+            assert waited < seconds, f"not within {seconds:g} s: {what}\n{self.pool.log_tail()}"
             await asyncio.sleep(0.02)
         return time.monotonic() - began
 
@@ -165,7 +165,7 @@ class Arena:
 
         return await self.until(ended, seconds, f"{len(wanted)} runs have ended")
 
-    async def until_ended(self, member: Member, seconds: float) -> int:
+    async def until_ended(self, member: WorkerProcess, seconds: float) -> int:
         """Waits until a worker has ended by itself; answers its exit code."""
 
         async def ended() -> bool:
@@ -193,7 +193,7 @@ class Arena:
 
         return {row["pid"] for row in await self.ask(read)}
 
-    async def until_at_work(self, *members: Member, seconds: float = 20.0) -> None:
+    async def until_at_work(self, *members: WorkerProcess, seconds: float = 20.0) -> None:
         """Waits until the workers have registered."""
         wanted = {member.pid for member in members}
 
@@ -205,28 +205,35 @@ class Arena:
 
 @asynccontextmanager
 async def arena_at(
-    url: str, nursery: Nursery, folder: Path, *, watched: bool = True, **orders: Any
-) -> AsyncIterator[Arena]:
-    """An arena over an empty database, with a witness or, to measure, without."""
-    ledger = Ledger(folder / "ledger")
-    registry = build_registry(Limits(), capabilities=Stunts(ledger).capabilities())
+    url: str, fork_server: ForkServer, folder: Path, *, watched: bool = True, **orders: Any
+) -> AsyncIterator[CrashBench]:
+    """A bench over an empty database, with a witness or, to measure, without."""
+    ledger = SideEffectLog(folder / "ledger")
+    registry = build_registry(Limits(), capabilities=CrashCapabilities(ledger).capabilities())
     settings = Settings(home=folder, database_url=url)
-    crew = Crew(nursery, Orders(url, str(folder), str(ledger.path), **orders), folder)
+    pool = WorkerPool(
+        fork_server, WorkerOptions(url, str(folder), str(ledger.path), **orders), folder
+    )
     async with AsyncExitStack() as stack:
         stack.callback(ledger.close)
         application = await stack.enter_async_context(open_application(settings, registry=registry))
         if watched:
             async with application.database.acquire() as connection:
                 await commit_log.install(connection)
-        stack.callback(crew.end)
-        yield Arena(application, folder, ledger, crew)
+        stack.callback(pool.end)
+        yield CrashBench(application, folder, ledger, pool)
 
 
 @asynccontextmanager
-async def arena_on(
-    server: EmbeddedServer, nursery: Nursery, folder: Path, *, copied: bool = True, **orders: Any
-) -> AsyncIterator[Arena]:
-    """An arena over a database of its own on a running server.
+async def open_crash_bench(
+    server: EmbeddedServer,
+    fork_server: ForkServer,
+    folder: Path,
+    *,
+    copied: bool = True,
+    **orders: Any,
+) -> AsyncIterator[CrashBench]:
+    """A bench over a database of its own on a running server.
 
     It is copied, because the migrations of each would take longer than many a storm; on a
     server for few arenas, which heals all of its files after every blow, it is not.
@@ -244,19 +251,21 @@ async def arena_on(
         await connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
     finally:
         await connection.close()
-    async with arena_at(server.dsn_for(name), nursery, folder, **orders) as arena:
-        yield arena
+    async with arena_at(server.dsn_for(name), fork_server, folder, **orders) as bench:
+        yield bench
 
 
 @asynccontextmanager
-async def own_arena(**orders: Any) -> AsyncIterator[tuple[Arena, EmbeddedServer]]:
-    """An arena on a server and with a nursery of its own, until the block ends."""
+async def own_arena(**orders: Any) -> AsyncIterator[tuple[CrashBench, EmbeddedServer]]:
+    """A bench on a server and with a fork server of its own, until the block ends."""
     with open_folder() as folder:
-        server, nursery = EmbeddedServer(folder / "home"), Nursery.open(models=False)
+        server, fork_server = EmbeddedServer(folder / "home"), ForkServer.open(models=False)
         await server.start_async()
         try:
-            async with arena_on(server, nursery, folder, copied=False, **orders) as arena:
-                yield arena, server
+            async with open_crash_bench(
+                server, fork_server, folder, copied=False, **orders
+            ) as bench:
+                yield bench, server
         finally:
-            nursery.close()
+            fork_server.close()
             await server.stop_async()

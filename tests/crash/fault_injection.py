@@ -1,4 +1,4 @@
-"""Storms: what is done to an arena while its runs are under way.
+"""Storms: what is done to a bench while its runs are under way.
 
 Runs are handed in a portion at a time, between the blows, so that each blow meets work.
 The instants come from the generator that is given, whose seed the caller prints.
@@ -18,71 +18,71 @@ from uuid import UUID
 
 from mainspring.store.database import Connection
 from mainspring.store.embedded import EmbeddedServer
-from tests.crash.crash_bench import FIVE_STEPS, Arena
-from tests.crash.worker_pool import Kill, Member
+from tests.crash.crash_bench import FIVE_STEPS, CrashBench
+from tests.crash.worker_pool import Kill, WorkerProcess
 from tests.kit.processes import is_running
 
 _REST, _DYING = 300.0, 30.0
 
 
 @dataclass(slots=True)
-class Tide:
+class RunBatches:
     """Runs still to be handed in, in even portions."""
 
-    arena: Arena
+    bench: CrashBench
     automation_id: UUID
     runs: int
     portions: int
     flows: int = 0
 
     @classmethod
-    async def of_five_steps(cls, arena: Arena, runs: int, portions: int) -> Tide:
+    async def of_five_steps(cls, bench: CrashBench, runs: int, portions: int) -> RunBatches:
         assert runs >= portions, "every portion has at least one run"
-        return cls(arena, await arena.save(FIVE_STEPS), runs, portions)
+        return cls(bench, await bench.save(FIVE_STEPS), runs, portions)
 
     async def flow(self) -> None:
         """The next portion."""
         before = self.runs * self.flows // self.portions
         self.flows += 1
         upto = self.runs * self.flows // self.portions
-        await self.arena.dispatch(self.automation_id, upto - before)
+        await self.bench.dispatch(self.automation_id, upto - before)
 
     async def rise(self, chance: random.Random, pause: float, least: float = 0.0) -> None:
         """A pause, the next portion, and then any instant of the time that it takes."""
         await asyncio.sleep(chance.uniform(least, pause))
         await self.flow()
-        await asyncio.sleep(chance.uniform(0, self.arena.crew.orders.most_ms * 6 / 1000))
+        await asyncio.sleep(chance.uniform(0, self.bench.pool.options.most_ms * 6 / 1000))
 
 
 async def kill_workers(
-    arena: Arena, chance: random.Random, *, runs: int, kills: int, workers: int, pause: float
+    bench: CrashBench, chance: random.Random, *, runs: int, kills: int, workers: int, pause: float
 ) -> list[Kill]:
     """Kills one of the workers at a random instant, again and again; each is replaced.
 
     At least two are at work whenever one is killed, so that there is always one who could
     take over.
     """
-    tide = await Tide.of_five_steps(arena, runs, kills)
+    tide = await RunBatches.of_five_steps(bench, runs, kills)
     for _ in range(workers):
-        arena.crew.start()
+        bench.pool.start()
     killed = []
     for _ in range(kills):
-        while len(ready := await _ready(arena)) < min(workers, 2):
+        while len(ready := await _ready(bench)) < min(workers, 2):
             await asyncio.sleep(0.02)
         await tide.rise(chance, pause)
         pid = chance.choice(sorted(ready))
-        killed.append(next(m for m in arena.crew.alive if m.pid == pid).kill())
-        arena.crew.start()
+        killed.append(next(m for m in bench.pool.alive if m.pid == pid).kill())
+        bench.pool.start()
     return killed
 
 
-async def _ready(arena: Arena) -> set[int]:
+async def _ready(bench: CrashBench) -> set[int]:
     """Workers that are registered and still there; a lease outlives its worker."""
-    return await arena.registered() & {member.pid for member in arena.crew.alive}
+    return await bench.registered() & {member.pid for member in bench.pool.alive}
 
 
 async def strike_postgres(
-    arena: Arena,
+    bench: CrashBench,
     chance: random.Random,
     server: EmbeddedServer,
     *,
@@ -96,7 +96,7 @@ async def strike_postgres(
 
     Answers how long it took after each start until a worker wrote again.
     """
-    tide = await Tide.of_five_steps(arena, runs, 2 * strikes)
+    tide = await RunBatches.of_five_steps(bench, runs, 2 * strikes)
     resumed = []
     ways = itertools.cycle((signal.SIGKILL, signal.SIGQUIT))
     for way in itertools.islice(ways, strikes):
@@ -107,7 +107,7 @@ async def strike_postgres(
         # There may be nothing left of the portion before: now there is something to do.
         since = time.time_ns()
         await tide.flow()
-        resumed.append(await _until_written(arena, since))
+        resumed.append(await _until_written(bench, since))
     return resumed
 
 
@@ -123,7 +123,7 @@ async def strike(server: EmbeddedServer, way: signal.Signals) -> None:
 
 
 async def freeze_workers(
-    arena: Arena,
+    bench: CrashBench,
     chance: random.Random,
     *,
     runs: int,
@@ -136,32 +136,32 @@ async def freeze_workers(
     It is woken once its lease has been declared over and it has slept so many seconds, and
     must be at work again before the next one is stopped.
     """
-    tide = await Tide.of_five_steps(arena, runs, freezes)
+    tide = await RunBatches.of_five_steps(bench, runs, freezes)
     for _ in range(freezes):
         await tide.rise(chance, pause)
-        member = chance.choice(arena.crew.alive)
+        member = chance.choice(bench.pool.alive)
         member.signal(signal.SIGSTOP)
         began = time.monotonic()
-        gone = partial(_has_no_lease, arena, member)
-        await arena.until(gone, _REST, "the lease has been declared over")
+        gone = partial(_has_no_lease, bench, member)
+        await bench.until(gone, _REST, "the lease has been declared over")
         rest = hold - (time.monotonic() - began)
         await asyncio.sleep(max(rest, chance.uniform(0, pause)))
         member.signal(signal.SIGCONT)
-        await arena.until_at_work(member)
+        await bench.until_at_work(member)
 
 
-async def _has_no_lease(arena: Arena, member: Member) -> bool:
+async def _has_no_lease(bench: CrashBench, member: WorkerProcess) -> bool:
     async def known(connection: Connection) -> bool:
         row = await connection.fetchrow(
             "SELECT 1 FROM workers WHERE split_part(name, '/', 2)::int = $1", member.pid
         )
         return row is None
 
-    gone: bool = await arena.ask(known)
+    gone: bool = await bench.ask(known)
     return gone
 
 
-async def _until_written(arena: Arena, since_ns: int) -> float:
+async def _until_written(bench: CrashBench, since_ns: int) -> float:
     """Seconds from a moment to the first change by a worker after it."""
 
     async def newest(connection: Connection) -> float | None:
@@ -173,8 +173,8 @@ async def _until_written(arena: Arena, since_ns: int) -> float:
         return found
 
     async def there() -> bool:
-        return await arena.ask(newest) is not None
+        return await bench.ask(newest) is not None
 
-    await arena.until(there, _REST, "a worker writes again")
-    seconds: float = await arena.ask(newest)
+    await bench.until(there, _REST, "a worker writes again")
+    seconds: float = await bench.ask(newest)
     return seconds

@@ -1,9 +1,9 @@
-"""The nursery: one process that has everything loaded, and forks workers from itself.
+"""The fork server: one process that has everything loaded, and forks workers from itself.
 
     python -m tests.crash.fork_server
 
 A crash test starts dozens of workers; loading the product in each of them would cost more
-than the test. The nursery reads one order per line, a log file and the worker's orders,
+than the test. The fork server reads one order per line, a log file and the worker's orders,
 and answers ``began PID``; later it says ``ended PID CODE``. When its input ends, because
 the test is over or dead, it kills what it has started.
 """
@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn
 
-from tests.crash.worker_process import Orders, run
+from tests.crash.worker_process import WorkerOptions, run
 from tests.kit.processes import ROOT
 
 MODULE = "tests.crash.fork_server"
@@ -31,7 +31,7 @@ _LINE = 65_536
 
 
 @dataclass(slots=True)
-class Nursery:
+class ForkServer:
     """The test's side: starts workers and knows how they ended."""
 
     process: subprocess.Popen[bytes]
@@ -39,8 +39,8 @@ class Nursery:
     _heard: bytes = b""
 
     @classmethod
-    def open(cls, *, models: bool = True) -> Nursery:
-        """A nursery; one whose workers ask no model is there sooner."""
+    def open(cls, *, models: bool = True) -> ForkServer:
+        """A fork server; one whose workers ask no model is there sooner."""
         return cls(
             subprocess.Popen(
                 [sys.executable, "-m", MODULE, *([] if models else [PLAIN])],
@@ -51,7 +51,7 @@ class Nursery:
             )
         )
 
-    def start(self, orders: Orders, log: Path) -> int:
+    def start(self, orders: WorkerOptions, log: Path) -> int:
         """A new worker process; answers its number."""
         assert self.process.stdin is not None
         line = json.dumps({"log": str(log), "orders": orders.as_json()})
@@ -92,7 +92,7 @@ class Nursery:
             if not select.select([self.process.stdout], [], [], seconds)[0]:
                 return None
             piece = os.read(self.process.stdout.fileno(), _LINE)
-            assert piece, "the nursery has died"
+            assert piece, "the fork server has died"
             self._heard += piece
         line, _, self._heard = self._heard.partition(b"\n")
         word, pid, *code = line.decode().split()
@@ -103,7 +103,7 @@ class Nursery:
 
 
 def serve(*, models: bool) -> None:
-    """The nursery's side."""
+    """The fork server's side."""
     if models:
         # Each worker that asks a model would load these again, for longer than it then lives.
         importlib.import_module("mainspring.outbound.models.sdk")
@@ -111,7 +111,7 @@ def serve(*, models: bool) -> None:
     os.set_blocking(notice, False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(notice)
-    # Workers read from one end; nobody but the nursery keeps the other end open.
+    # Workers read from one end; nobody but the fork server keeps the other end open.
     living, life = os.pipe()
     children: set[int] = set()
     while True:
@@ -155,7 +155,7 @@ def _become_worker(order: dict[str, str], living: int) -> NoReturn:
         os.dup2(old, new)
     code = 1
     try:
-        run(Orders.from_json(order["orders"]))
+        run(WorkerOptions.from_json(order["orders"]))
         code = 0
     except BaseException:
         traceback.print_exc()

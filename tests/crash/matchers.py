@@ -18,7 +18,7 @@ from mainspring.contracts.ids import generate_id
 from mainspring.store.database import Connection
 from mainspring.store.events import append_events
 from mainspring.workspace.automations import set_state
-from tests.crash.crash_bench import Arena
+from tests.crash.crash_bench import CrashBench
 
 EVENT_TYPE = "storm.struck"
 _PATIENCE = 120.0
@@ -46,7 +46,7 @@ def _event(number: int, triggers: int) -> dict[str, Any]:
     return {"number": number, "key": number * 7 % triggers, "kind": "abc"[number % 3]}
 
 
-async def plant(arena: Arena, triggers: int) -> list[UUID]:
+async def plant(bench: CrashBench, triggers: int) -> list[UUID]:
     """So many automations, each with one trigger."""
     made = []
     for number in range(triggers):
@@ -55,7 +55,7 @@ async def plant(arena: Arena, triggers: int) -> list[UUID]:
             "type": "event",
             "config": {"event_type": EVENT_TYPE, "filters": _filter(number)},
         }
-        automation_id = await arena.save(
+        automation_id = await bench.save(
             {
                 "schema_version": "1.2",
                 "name": f"listener {number}",
@@ -65,22 +65,22 @@ async def plant(arena: Arena, triggers: int) -> list[UUID]:
                 "execution": {"concurrency": "allow_parallel"},
             }
         )
-        async with arena.house.database.transaction() as tx:
-            await set_state(tx, arena.house.workspace_id, automation_id, "active")
+        async with bench.application.database.transaction() as tx:
+            await set_state(tx, bench.application.workspace_id, automation_id, "active")
         made.append(automation_id)
     return made
 
 
-async def tell(arena: Arena, numbers: range, triggers: int) -> None:
+async def tell(bench: CrashBench, numbers: range, triggers: int) -> None:
     """Appends events, a few in each transaction, as many writers would."""
-    space = arena.house.workspace_id
+    space = bench.application.workspace_id
     for first in range(numbers.start, numbers.stop, 20):
         few = range(first, min(first + 20, numbers.stop))
         rows = [
             EventRow(space, generate_id(), EVENT_TYPE, "storm", _json(_event(number, triggers)))
             for number in few
         ]
-        async with arena.house.database.transaction() as tx:
+        async with bench.application.database.transaction() as tx:
             await append_events(tx, rows)
 
 
@@ -103,13 +103,13 @@ def expected(automations: list[UUID], events: int) -> set[Pair]:
     }
 
 
-async def started(arena: Arena) -> Counter[Pair]:
+async def started(bench: CrashBench) -> Counter[Pair]:
     """The runs there are, by what they stand for."""
 
     async def read(connection: Connection) -> list[Any]:
         return await connection.fetch("SELECT automation_id, payload FROM runs")
 
-    rows = await arena.ask(read)
+    rows = await bench.ask(read)
     return Counter((row["automation_id"], row["payload"]["number"]) for row in rows)
 
 
@@ -122,7 +122,7 @@ def offences(wanted: set[Pair], found: Counter[Pair]) -> list[str]:
 
 
 async def strike_matchers(
-    arena: Arena,
+    bench: CrashBench,
     chance: random.Random,
     *,
     automations: list[UUID],
@@ -133,17 +133,17 @@ async def strike_matchers(
     """Events in even portions; in the middle of each, one of two matchers is killed."""
     triggers = len(automations)
     for _ in range(2):
-        arena.crew.start(role="matcher")
+        bench.pool.start(role="matcher")
     for number in range(kills):
         portion = range(events * number // kills, events * (number + 1) // kills)
-        telling = asyncio.create_task(tell(arena, portion, triggers))
+        telling = asyncio.create_task(tell(bench, portion, triggers))
         await asyncio.sleep(chance.uniform(0, pause))
-        chance.choice(arena.crew.alive).kill()
-        arena.crew.start(role="matcher")
+        chance.choice(bench.pool.alive).kill()
+        bench.pool.start(role="matcher")
         await telling
 
 
-async def until_read(arena: Arena) -> float:
+async def until_read(bench: CrashBench) -> float:
     """Waits until the cursor stands at the end of the log; answers the seconds."""
 
     async def at_the_end() -> bool:
@@ -154,18 +154,18 @@ async def until_read(arena: Arena) -> float:
             )
             return row is not None and bool(row["done"])
 
-        done: bool = await arena.ask(read)
+        done: bool = await bench.ask(read)
         return done
 
-    return await arena.until(at_the_end, _PATIENCE, "the log has been read to its end")
+    return await bench.until(at_the_end, _PATIENCE, "the log has been read to its end")
 
 
-async def calm_speed(arena: Arena, automations: list[UUID], events: int, first: int) -> float:
+async def calm_speed(bench: CrashBench, automations: list[UUID], events: int, first: int) -> float:
     """Events matched per second by one matcher that nobody disturbs."""
-    for member in arena.crew.alive:
+    for member in bench.pool.alive:
         member.kill()
-    await tell(arena, range(first, first + events), len(automations))
+    await tell(bench, range(first, first + events), len(automations))
     began = time.monotonic()
-    arena.crew.start(role="matcher")
-    await until_read(arena)
+    bench.pool.start(role="matcher")
+    await until_read(bench)
     return events / (time.monotonic() - began)

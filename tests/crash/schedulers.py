@@ -18,8 +18,8 @@ from uuid import UUID
 
 from mainspring.store.database import Connection
 from mainspring.workspace.automations import set_state
-from tests.crash.crash_bench import Arena
-from tests.crash.worker_pool import Member
+from tests.crash.crash_bench import CrashBench
+from tests.crash.worker_pool import WorkerProcess
 
 MINUTE = timedelta(minutes=1)
 SPOTS = frozenset({("enter", ""), ("keep", "")})
@@ -29,29 +29,29 @@ _TOGETHER = 20
 
 
 @dataclass(slots=True)
-class Storm:
+class SchedulerStress:
     """Schedulers and workers at work, in a time of their own."""
 
-    arena: Arena
+    bench: CrashBench
     since: datetime
     pace: float
     firsts: Mapping[UUID, datetime]
-    schedulers: list[Member]
+    schedulers: list[WorkerProcess]
 
     @property
     def minute(self) -> float:
         """Seconds that a minute lasts."""
         return 60 / self.pace
 
-    def start_scheduler(self, **more: Any) -> Member:
-        member = self.arena.crew.start(
+    def start_scheduler(self, **more: Any) -> WorkerProcess:
+        member = self.bench.pool.start(
             role="scheduler", since=self.since.timestamp(), pace=self.pace, **more
         )
         self.schedulers.append(member)
         return member
 
     @property
-    def alive(self) -> list[Member]:
+    def alive(self) -> list[WorkerProcess]:
         return [member for member in self.schedulers if member.alive]
 
     def end(self) -> None:
@@ -71,8 +71,8 @@ PLAN: Final = (
 
 
 async def plant(
-    arena: Arena, triggers: int, pace: float, plan: Sequence[Mapping[str, Any]] = PLAN
-) -> Storm:
+    bench: CrashBench, triggers: int, pace: float, plan: Sequence[Mapping[str, Any]] = PLAN
+) -> SchedulerStress:
     """So many schedules of every minute, and the time in which they wait for it."""
     config = {
         "cron": "* * * * *",
@@ -82,7 +82,7 @@ async def plant(
     }
     for first in range(0, triggers, _TOGETHER):
         slugs = [f"t{number}" for number in range(first, min(first + _TOGETHER, triggers))]
-        automation = await arena.save(
+        automation = await bench.save(
             {
                 "schema_version": "1.2",
                 "name": f"clock {first}",
@@ -92,29 +92,29 @@ async def plant(
                 "execution": {"concurrency": "allow_parallel"},
             }
         )
-        async with arena.house.database.transaction() as tx:
-            await set_state(tx, arena.house.workspace_id, automation, "active")
+        async with bench.application.database.transaction() as tx:
+            await set_state(tx, bench.application.workspace_id, automation, "active")
     # All of them wait for the same minute.
-    database = arena.house.database
+    database = bench.application.database
     await database.execute(
         "UPDATE triggers SET next_due_at = (SELECT max(next_due_at) FROM triggers) "
         "WHERE type = 'schedule'"
     )
     since = await database.fetchval("SELECT now()")
-    return Storm(arena, since, pace, await waiting_for(arena), [])
+    return SchedulerStress(bench, since, pace, await waiting_for(bench), [])
 
 
-async def waiting_for(arena: Arena) -> dict[UUID, datetime]:
+async def waiting_for(bench: CrashBench) -> dict[UUID, datetime]:
     async def read(connection: Connection) -> list[Any]:
         return await connection.fetch(
             "SELECT id, next_due_at FROM triggers WHERE type = 'schedule'"
         )
 
-    return {row["id"]: row["next_due_at"] for row in await arena.ask(read)}
+    return {row["id"]: row["next_due_at"] for row in await bench.ask(read)}
 
 
 async def strike_schedulers(
-    storm: Storm,
+    storm: SchedulerStress,
     chance: random.Random,
     *,
     minutes: int,
@@ -128,63 +128,63 @@ async def strike_schedulers(
     """
     for _ in range(schedulers):
         storm.start_scheduler()
-    crew = [storm.arena.crew.start() for _ in range(workers)]
-    await storm.arena.until_at_work(*crew)
+    pool = [storm.bench.pool.start() for _ in range(workers)]
+    await storm.bench.until_at_work(*pool)
     begin = min(storm.firsts.values())
     for number in range(minutes):
-        wait = (storm.real(begin + MINUTE * number) - await _now(storm.arena)).total_seconds()
+        wait = (storm.real(begin + MINUTE * number) - await _now(storm.bench)).total_seconds()
         scatter = storm.minute if chance.random() < 0.5 else 0.15
         await asyncio.sleep(max(wait, 0) + chance.uniform(0, scatter))
         if kills:
             chance.choice(storm.alive).kill()
             storm.start_scheduler()
             if number % 2:
-                victims = [one for one in storm.arena.crew.alive if one not in storm.schedulers]
+                victims = [one for one in storm.bench.pool.alive if one not in storm.schedulers]
                 chance.choice(victims).kill()
-                storm.arena.crew.start()
+                storm.bench.pool.start()
     await until_past(storm, begin + MINUTE * minutes)
     storm.end()
 
 
-async def until_past(storm: Storm, timestamp: datetime, seconds: float = 60.0) -> None:
+async def until_past(storm: SchedulerStress, timestamp: datetime, seconds: float = 60.0) -> None:
     async def past() -> bool:
-        return min((await waiting_for(storm.arena)).values()) > timestamp
+        return min((await waiting_for(storm.bench)).values()) > timestamp
 
-    await storm.arena.until(past, seconds, f"every schedule has gone past {timestamp}")
+    await storm.bench.until(past, seconds, f"every schedule has gone past {timestamp}")
 
 
-async def _now(arena: Arena) -> datetime:
+async def _now(bench: CrashBench) -> datetime:
     async def read(connection: Connection) -> datetime:
         now: datetime = await connection.fetchval("SELECT now()")
         return now
 
-    found: datetime = await arena.ask(read)
+    found: datetime = await bench.ask(read)
     return found
 
 
-async def settle(storm: Storm, seconds: float) -> None:
-    """Waits until every run there is has ended; from here on they are the arena's runs."""
-    storm.arena.runs = [row["id"] for row in await _runs(storm.arena)]
-    await storm.arena.until_final(seconds)
+async def settle(storm: SchedulerStress, seconds: float) -> None:
+    """Waits until every run there is has ended; from here on they are the bench's runs."""
+    storm.bench.runs = [row["id"] for row in await _runs(storm.bench)]
+    await storm.bench.until_final(seconds)
 
 
-async def _runs(arena: Arena) -> list[Any]:
+async def _runs(bench: CrashBench) -> list[Any]:
     async def read(connection: Connection) -> list[Any]:
         return await connection.fetch(
             "SELECT id, trigger_id, status, payload, started_at FROM runs "
             "WHERE trigger_type = 'schedule' ORDER BY id"
         )
 
-    rows: list[Any] = await arena.ask(read)
+    rows: list[Any] = await bench.ask(read)
     return rows
 
 
-async def offences(storm: Storm) -> list[str]:
+async def offences(storm: SchedulerStress) -> list[str]:
     """Moments that were not served, or more than once, and gaps between succeeded runs."""
     assert not storm.alive, "somebody is still firing"
-    rows = await _runs(storm.arena)
+    rows = await _runs(storm.bench)
     found = Counter((row["trigger_id"], _moment(row, "scheduled_for")) for row in rows)
-    wanted = promised(storm.firsts, await waiting_for(storm.arena))
+    wanted = promised(storm.firsts, await waiting_for(storm.bench))
     against = [f"missed: {pair}" for pair in wanted - found.keys()]
     against += [f"started for nothing: {pair}" for pair in found.keys() - wanted]
     against += [f"started {count} times: {pair}" for pair, count in found.items() if count > 1]
@@ -214,7 +214,7 @@ def gaps(rows: Sequence[Any]) -> list[str]:
     return against
 
 
-async def delays(storm: Storm, *, later: bool = False) -> list[float]:
+async def delays(storm: SchedulerStress, *, later: bool = False) -> list[float]:
     """Seconds from each moment to the start of its run, in order.
 
     The first minute may come while the processes still start; later ones leave it out.
@@ -222,7 +222,7 @@ async def delays(storm: Storm, *, later: bool = False) -> list[float]:
     first = min(storm.firsts.values())
     return sorted(
         (row["started_at"] - storm.real(_moment(row, "scheduled_for"))).total_seconds()
-        for row in await _runs(storm.arena)
+        for row in await _runs(storm.bench)
         if row["started_at"] is not None and not (later and _moment(row, "scheduled_for") <= first)
     )
 

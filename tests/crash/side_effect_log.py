@@ -39,7 +39,7 @@ class Entry:
         return self.place[1] == step
 
 
-class Ledger:
+class SideEffectLog:
     """Appends moments, in a worker, and reads them all, in the judge."""
 
     def __init__(self, path: Path) -> None:

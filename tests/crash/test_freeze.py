@@ -8,8 +8,8 @@ from pathlib import Path
 
 from mainspring.runs.rows import FINAL
 from mainspring.store.embedded import EmbeddedServer
-from tests.crash.crash_bench import FIVE_STEPS, FIVE_STEPS_SPOTS, Arena, arena_on
-from tests.crash.fork_server import Nursery
+from tests.crash.crash_bench import FIVE_STEPS, FIVE_STEPS_SPOTS, CrashBench, open_crash_bench
+from tests.crash.fork_server import ForkServer
 from tests.crash.verdict import (
     foreign_writes,
     gather,
@@ -20,7 +20,7 @@ from tests.crash.verdict import (
     repeated_steps,
     takeovers,
 )
-from tests.crash.worker_pool import Member
+from tests.crash.worker_pool import WorkerProcess
 
 LEASE = 1.5
 # Between a claim and the first step, before a record, after one, and before the end; each
@@ -46,25 +46,25 @@ FROZEN_INSIDE = {
 
 
 async def test_a_worker_that_wakes_up_after_its_lease_writes_nothing_and_goes_on_working(
-    durable_server: EmbeddedServer, nursery: Nursery, folder: Path
+    durable_server: EmbeddedServer, fork_server: ForkServer, folder: Path
 ) -> None:
     gate = folder / "open"
     gate.touch()
-    async with arena_on(
-        durable_server, nursery, folder, lease=LEASE, heartbeat=0.4, slots=1, most_ms=4
-    ) as arena:
-        automation = await arena.save(GATED)
-        early = await arena.dispatch(automation, 40)
-        sleepers = [arena.crew.start(point=point, nth=nth, fate="freeze") for point, nth in POINTS]
-        await _until_frozen(arena, sleepers)
+    async with open_crash_bench(
+        durable_server, fork_server, folder, lease=LEASE, heartbeat=0.4, slots=1, most_ms=4
+    ) as bench:
+        automation = await bench.save(GATED)
+        early = await bench.dispatch(automation, 40)
+        sleepers = [bench.pool.start(point=point, nth=nth, fate="freeze") for point, nth in POINTS]
+        await _until_frozen(bench, sleepers)
         gate.unlink()
-        heir = arena.crew.start(slots=len(early))
+        heir = bench.pool.start(slots=len(early))
         # The heir is in the middle of every run when the sleepers wake up and want to write.
-        await _until_at_the_gate(arena, heir)
+        await _until_at_the_gate(bench, heir)
         woken_ns = time.time_ns()
         for member in sleepers:
             member.signal(signal.SIGCONT)
-        await arena.until_at_work(*sleepers)
+        await bench.until_at_work(*sleepers)
         gate.touch()
         await arena.until_final(300)
         heir.signal(signal.SIGTERM)
@@ -83,10 +83,12 @@ async def test_a_worker_that_wakes_up_after_its_lease_writes_nothing_and_goes_on
 
 
 async def test_a_worker_frozen_inside_a_transaction_keeps_nobody_from_its_runs(
-    durable_server: EmbeddedServer, nursery: Nursery, folder: Path
+    durable_server: EmbeddedServer, fork_server: ForkServer, folder: Path
 ) -> None:
-    async with arena_on(durable_server, nursery, folder, lease=LEASE, heartbeat=0.4) as arena:
-        sleeper = arena.crew.start()
+    async with open_crash_bench(
+        durable_server, fork_server, folder, lease=LEASE, heartbeat=0.4
+    ) as bench:
+        sleeper = bench.pool.start()
         # What a worker does once in its life is behind it then.
         await arena.dispatch(await arena.save(FIVE_STEPS), 20)
         await arena.until_final(300)
@@ -95,26 +97,26 @@ async def test_a_worker_frozen_inside_a_transaction_keeps_nobody_from_its_runs(
         arena.crew.start()
         await arena.until_final(300)
         sleeper.signal(signal.SIGCONT)
-        await arena.until_at_work(sleeper)
-        found = await gather(arena)
+        await bench.until_at_work(sleeper)
+        found = await gather(bench)
 
     spots = {("keep", ""), ("leave", "")}
     assert lost_runs(found) + misrecorded_steps(found, spots, among=[frozen]) == []
     assert repeated_steps(found) + not_kept_once(found) + foreign_writes(found) == []
 
 
-async def _until_frozen(arena: Arena, sleepers: list[Member]) -> None:
+async def _until_frozen(bench: CrashBench, sleepers: list[WorkerProcess]) -> None:
     async def all_frozen() -> bool:
         return all(member.frozen for member in sleepers)
 
-    await arena.until(all_frozen, 20, "each worker has frozen at its point")
+    await bench.until(all_frozen, 20, "each worker has frozen at its point")
 
 
-async def _until_at_the_gate(arena: Arena, heir: Member) -> None:
+async def _until_at_the_gate(bench: CrashBench, heir: WorkerProcess) -> None:
     async def all_there() -> bool:
-        statuses = await arena.statuses(arena.runs)
+        statuses = await bench.statuses(bench.runs)
         waiting = {run for run, status in statuses.items() if status not in FINAL}
-        there = {e.place[0] for e in arena.ledger.begun() if e.pid == heir.pid and e.is_at("gate")}
+        there = {e.place[0] for e in bench.ledger.begun() if e.pid == heir.pid and e.is_at("gate")}
         return waiting == waiting & there
 
-    await arena.until(all_there, 30, "the heir has brought every run to the gate")
+    await bench.until(all_there, 30, "the heir has brought every run to the gate")

@@ -15,8 +15,8 @@ from typing import Any
 from mainspring.store.database import Connection
 from mainspring.store.embedded import EmbeddedServer
 from mainspring.workspace.model_connections import ModelConnectionSpec, connect
-from tests.crash.crash_bench import Arena, arena_on
-from tests.crash.fork_server import Nursery
+from tests.crash.crash_bench import CrashBench, open_crash_bench
+from tests.crash.fork_server import ForkServer
 from tests.kit.model_server import Answer, Call, ModelServer, Seen, model_server
 
 KEY = "sk-ant-for-a-crash"
@@ -67,68 +67,68 @@ def conversations(server: ModelServer) -> dict[str, list[int]]:
     return found
 
 
-async def _fetch(arena: Arena, query: str) -> Sequence[Any]:
+async def _fetch(bench: CrashBench, query: str) -> Sequence[Any]:
     async def read(connection: Connection) -> Sequence[Any]:
         return await connection.fetch(query)
 
-    found: Sequence[Any] = await arena.ask(read)
+    found: Sequence[Any] = await bench.ask(read)
     return found
 
 
-async def _connect(arena: Arena, server: ModelServer) -> None:
+async def _connect(bench: CrashBench, server: ModelServer) -> None:
     said = {"kind": "anthropic", "base_url": server.url}
-    async with arena.house.database.transaction() as tx:
+    async with bench.application.database.transaction() as tx:
         await connect(
-            tx, arena.house.vault, ModelConnectionSpec(None, "anthropic", said, KEY, None)
+            tx, bench.application.vault, ModelConnectionSpec(None, "anthropic", said, KEY, None)
         )
 
 
-async def _kill_at(arena: Arena, server: ModelServer, moment: str) -> None:
+async def _kill_at(bench: CrashBench, server: ModelServer, moment: str) -> None:
     turns = "SELECT count(*) AS many FROM agent_turns WHERE turn > 0"
-    before = (await _fetch(arena, turns))[0]["many"]
+    before = (await _fetch(bench, turns))[0]["many"]
 
     async def come() -> bool:
-        more = (await _fetch(arena, turns))[0]["many"] > before
+        more = (await _fetch(bench, turns))[0]["many"] > before
         return more and (moment == "recorded" or server.at_work > 0)
 
-    await arena.until(come, 60, f"a model is {moment}")
-    [worker] = arena.crew.alive
+    await bench.until(come, 60, f"a model is {moment}")
+    [worker] = bench.pool.alive
     worker.kill()
-    await arena.let_leases_run_out()
-    arena.crew.start()
+    await bench.let_leases_run_out()
+    bench.pool.start()
 
 
 async def test_agents_survive_the_death_of_their_workers_and_pay_for_no_turn_twice(
-    durable_server: EmbeddedServer, nursery: Nursery, folder: Path
+    durable_server: EmbeddedServer, fork_server: ForkServer, folder: Path
 ) -> None:
     async with (
         model_server(think, key=KEY) as server,
-        arena_on(
+        open_crash_bench(
             durable_server,
-            nursery,
+            fork_server,
             folder,
             lease=5.0,
             poll=0.2,
             slots=RUNS,
             takeovers=len(MOMENTS) + 1,
-        ) as arena,
+        ) as bench,
     ):
-        await _connect(arena, server)
-        await arena.dispatch(await arena.save(PLAN), RUNS)
-        arena.crew.start()
+        await _connect(bench, server)
+        await bench.dispatch(await bench.save(PLAN), RUNS)
+        bench.pool.start()
         for moment in MOMENTS:
             await _kill_at(arena, server, moment)
         await arena.until_final(300)
         statuses = await arena.statuses(arena.runs)
         turns = await _fetch(
-            arena, "SELECT run_id, turn, cost_usd, at FROM agent_turns WHERE turn > 0"
+            bench, "SELECT run_id, turn, cost_usd, at FROM agent_turns WHERE turn > 0"
         )
-        asks = await _fetch(arena, "SELECT run_id, cost_usd, input_tokens FROM llm_usage")
+        asks = await _fetch(bench, "SELECT run_id, cost_usd, input_tokens FROM llm_usage")
         [books] = await _fetch(
-            arena, "SELECT (SELECT sum(usd) FROM spend) AS spent, sum(cost_usd) AS runs FROM runs"
+            bench, "SELECT (SELECT sum(usd) FROM spend) AS spent, sum(cost_usd) AS runs FROM runs"
         )
-        kept = [row["value"] for row in await _fetch(arena, "SELECT value FROM automation_kv")]
-        applied = arena.ledger.begun()
+        kept = [row["value"] for row in await _fetch(bench, "SELECT value FROM automation_kv")]
+        applied = bench.ledger.begun()
     assert set(statuses.values()) == {"succeeded"}
     assert server.refusals == []
     _paid_once(server, turns, asks, books)

@@ -12,8 +12,8 @@ from mainspring.gate.callers import CapabilityCaller
 from mainspring.store.database import Connection
 from mainspring.store.embedded import EmbeddedServer
 from mainspring.workspace.automations import FIRST_MEMBER
-from tests.crash.crash_bench import Arena, arena_on
-from tests.crash.fork_server import Nursery
+from tests.crash.crash_bench import CrashBench, open_crash_bench
+from tests.crash.fork_server import ForkServer
 
 PLAN: dict[str, Any] = {
     "schema_version": "1.1",
@@ -30,66 +30,66 @@ PLAN: dict[str, Any] = {
 }
 
 
-async def _fetch(arena: Arena, query: str) -> Sequence[Any]:
+async def _fetch(bench: CrashBench, query: str) -> Sequence[Any]:
     async def read(connection: Connection) -> Sequence[Any]:
         return await connection.fetch(query)
 
-    found: Sequence[Any] = await arena.ask(read)
+    found: Sequence[Any] = await bench.ask(read)
     return found
 
 
-async def _status(arena: Arena) -> str:
-    return (await arena.statuses(arena.runs))[arena.runs[0]]
+async def _status(bench: CrashBench) -> str:
+    return (await bench.statuses(bench.runs))[bench.runs[0]]
 
 
-async def _die_at(arena: Arena, point: str, nth: int = 1) -> None:
+async def _die_at(bench: CrashBench, point: str, nth: int = 1) -> None:
     """A worker works until it reaches a commit point, and is killed there."""
-    doomed = arena.crew.start(point=point, nth=nth, lease=600)
+    doomed = bench.pool.start(point=point, nth=nth, lease=600)
 
     async def dead() -> bool:
         return not doomed.alive
 
-    await arena.until(dead, 40, f"the worker was killed at {point}")
-    await arena.let_leases_run_out()
+    await bench.until(dead, 40, f"the worker was killed at {point}")
+    await bench.let_leases_run_out()
 
 
-async def _kill_while_it_waits(arena: Arena) -> None:
-    worker = arena.crew.start()
+async def _kill_while_it_waits(bench: CrashBench) -> None:
+    worker = bench.pool.start()
 
     async def waits() -> bool:
-        return await _status(arena) == "waiting"
+        return await _status(bench) == "waiting"
 
-    await arena.until(waits, 40, "the run waits")
+    await bench.until(waits, 40, "the run waits")
     worker.kill()
-    await arena.let_leases_run_out()
+    await bench.let_leases_run_out()
 
 
-async def _confirm(arena: Arena, **more: Any) -> Any:
-    [draft] = await _fetch(arena, "SELECT id FROM drafts")
+async def _confirm(bench: CrashBench, **more: Any) -> Any:
+    [draft] = await _fetch(bench, "SELECT id FROM drafts")
     person = CapabilityCaller(
-        Actor(arena.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
+        Actor(bench.application.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
     )
     given = {"draft_id": str(draft["id"]), **more}
-    return await arena.house.gate.direct(person, "confirm_action", given)
+    return await bench.application.gate.direct(person, "confirm_action", given)
 
 
 async def test_a_run_that_waits_for_a_draft_survives_the_death_of_its_workers(
-    durable_server: EmbeddedServer, nursery: Nursery, folder: Path
+    durable_server: EmbeddedServer, fork_server: ForkServer, folder: Path
 ) -> None:
-    async with arena_on(
+    async with open_crash_bench(
         # The witness writes from triggers, which a person who confirms is not allowed to.
         durable_server,
-        nursery,
+        fork_server,
         folder,
         lease=5.0,
         poll=0.2,
         watched=False,
-    ) as arena:
-        await arena.dispatch(await arena.save(PLAN), 1)
+    ) as bench:
+        await bench.dispatch(await bench.save(PLAN), 1)
         # The draft is there, and the record that the run waits for it is not.
-        await _die_at(arena, "end.before")
-        await _kill_while_it_waits(arena)
-        answer = await _confirm(arena, edits={"text": "Good morning"})
+        await _die_at(bench, "end.before")
+        await _kill_while_it_waits(bench)
+        answer = await _confirm(bench, edits={"text": "Good morning"})
         # The message has left, and the step that sent it is not recorded.
         await _die_at(arena, "step.before")
         again = await _confirm(arena)

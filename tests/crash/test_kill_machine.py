@@ -11,9 +11,9 @@ import pytest
 
 from mainspring.contracts.limits import Limits
 from mainspring.store.embedded import EmbeddedServer
-from tests.crash.crash_bench import FIVE_STEPS, Arena, arena_on
+from tests.crash.crash_bench import FIVE_STEPS, CrashBench, open_crash_bench
 from tests.crash.fault_injection import strike
-from tests.crash.fork_server import Nursery
+from tests.crash.fork_server import ForkServer
 from tests.crash.verdict import gather, lost_runs, misrecorded_steps, repeated_steps
 from tests.kit.postgres import running_server
 
@@ -35,20 +35,20 @@ def mortal_server() -> Iterator[EmbeddedServer]:
 
 
 async def test_no_run_is_dead_after_any_number_of_losses_of_the_machine(
-    mortal_server: EmbeddedServer, nursery: Nursery, folder: Path, chance: random.Random
+    mortal_server: EmbeddedServer, fork_server: ForkServer, folder: Path, chance: random.Random
 ) -> None:
     """Each blow meets the same runs in the middle of their step, with the product's limits."""
-    async with arena_on(
-        mortal_server, nursery, folder, copied=False, lease=1.0, heartbeat=0.3, slots=16
-    ) as arena:
-        hanging = await arena.dispatch(await arena.save(LONG), 4)
-        five = await arena.save(FIVE_STEPS)
+    async with open_crash_bench(
+        mortal_server, fork_server, folder, copied=False, lease=1.0, heartbeat=0.3, slots=16
+    ) as bench:
+        hanging = await bench.dispatch(await bench.save(LONG), 4)
+        five = await bench.save(FIVE_STEPS)
         for blow in range(1, BLOWS + 1):
-            await arena.dispatch(five, RUNS // BLOWS)
+            await bench.dispatch(five, RUNS // BLOWS)
             for _ in range(WORKERS):
-                arena.crew.start()
-            await _until_begun(arena, 4 * blow)
-            await _lose_machine(arena, mortal_server, chance)
+                bench.pool.start()
+            await _until_begun(bench, 4 * blow)
+            await _lose_machine(bench, mortal_server, chance)
         (folder / GATE).touch()
         arena.crew.start()
         await arena.until_final(300)
@@ -57,22 +57,22 @@ async def test_no_run_is_dead_after_any_number_of_losses_of_the_machine(
     assert [found.runs[run]["status"] for run in hanging] == ["succeeded"] * len(hanging)
     assert {row["takeovers"] for row in found.runs.values()} == {0}
     assert [row for row in found.runs.values() if row["status"] == "dead"] == []
-    good = [run for run in arena.runs if run not in hanging]
+    good = [run for run in bench.runs if run not in hanging]
     assert misrecorded_steps(found, among=good) + repeated_steps(found) + lost_runs(found) == []
 
 
-async def _until_begun(arena: Arena, times: int) -> None:
+async def _until_begun(bench: CrashBench, times: int) -> None:
     """Until the hanging step was begun so often, by all owners together."""
 
     async def begun() -> bool:
-        return sum(entry.is_at("hang") for entry in arena.ledger.begun()) >= times
+        return sum(entry.is_at("hang") for entry in bench.ledger.begun()) >= times
 
-    await arena.until(begun, 30, f"the long step has begun {times} times")
+    await bench.until(begun, 30, f"the long step has begun {times} times")
 
 
-async def _lose_machine(arena: Arena, server: EmbeddedServer, chance: random.Random) -> None:
+async def _lose_machine(bench: CrashBench, server: EmbeddedServer, chance: random.Random) -> None:
     """Every worker and the database, in any order and at once."""
-    victims = [*arena.crew.alive, None]
+    victims = [*bench.pool.alive, None]
     chance.shuffle(victims)
     for victim in victims:
         if victim is None:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from mainspring.store.embedded import EmbeddedServer
-from tests.crash.crash_bench import FIVE_STEPS, Arena, arena_on
-from tests.crash.fork_server import Nursery
+from tests.crash.crash_bench import FIVE_STEPS, CrashBench, open_crash_bench
+from tests.crash.fork_server import ForkServer
 from tests.crash.verdict import gather, offences
-from tests.crash.worker_pool import Member
+from tests.crash.worker_pool import WorkerProcess
 
 STEP_COMMITS = 5
 PASSAGES = [
@@ -27,11 +27,11 @@ PASSAGES = [
 
 
 async def test_a_death_at_any_commit_point_loses_and_repeats_nothing(
-    durable_server: EmbeddedServer, nursery: Nursery, folder: Path
+    durable_server: EmbeddedServer, fork_server: ForkServer, folder: Path
 ) -> None:
-    async with arena_on(durable_server, nursery, folder, lease=2.0, slots=1) as arena:
-        automation = await arena.save(FIVE_STEPS)
-        await arena.dispatch(automation, len(PASSAGES))
+    async with open_crash_bench(durable_server, fork_server, folder, lease=2.0, slots=1) as bench:
+        automation = await bench.save(FIVE_STEPS)
+        await bench.dispatch(automation, len(PASSAGES))
         # No lease runs out before all are dead, or one run would meet several of them.
         doomed = [arena.crew.start(point=point, nth=nth, lease=600) for point, nth in PASSAGES]
         await _until_dead(arena, doomed)
@@ -41,14 +41,14 @@ async def test_a_death_at_any_commit_point_loses_and_repeats_nothing(
         found = await gather(arena)
 
     assert offences(found) == []
-    dead = {member.pid for member in arena.crew.members[:-1]}
+    dead = {member.pid for member in bench.pool.members[:-1]}
     held = {move.pid for move in found.moves if move.is_claim} & dead
     # All but the one that died before its first claim held a run when they died.
     assert len(held) == len(PASSAGES) - 1
 
 
-async def _until_dead(arena: Arena, doomed: list[Member]) -> None:
+async def _until_dead(bench: CrashBench, doomed: list[WorkerProcess]) -> None:
     async def all_dead() -> bool:
         return not any(member.alive for member in doomed)
 
-    await arena.until(all_dead, 40, "each doomed worker has reached its point")
+    await bench.until(all_dead, 40, "each doomed worker has reached its point")

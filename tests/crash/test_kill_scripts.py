@@ -9,8 +9,8 @@ from typing import Any
 
 from mainspring.store.database import Connection
 from mainspring.store.embedded import EmbeddedServer
-from tests.crash.crash_bench import Arena, arena_on
-from tests.crash.fork_server import Nursery
+from tests.crash.crash_bench import CrashBench, open_crash_bench
+from tests.crash.fork_server import ForkServer
 
 RUNS, KILLS, WRITES, SLOTS = 12, 4, 5, 4
 
@@ -43,11 +43,11 @@ PLAN: dict[str, Any] = {
 }
 
 
-async def _kept(arena: Arena) -> list[int]:
+async def _kept(bench: CrashBench) -> list[int]:
     async def read(connection: Connection) -> list[Any]:
         return await connection.fetch("SELECT value FROM automation_kv")
 
-    return [row["value"] for row in await arena.ask(read)]
+    return [row["value"] for row in await bench.ask(read)]
 
 
 def _sandboxes() -> set[int]:
@@ -65,12 +65,12 @@ def _sandboxes() -> set[int]:
 
 
 async def test_scripts_survive_the_death_of_their_workers(
-    durable_server: EmbeddedServer, nursery: Nursery, folder: Path, chance: random.Random
+    durable_server: EmbeddedServer, fork_server: ForkServer, folder: Path, chance: random.Random
 ) -> None:
     others = _sandboxes()
-    async with arena_on(
+    async with open_crash_bench(
         durable_server,
-        nursery,
+        fork_server,
         folder,
         lease=2.0,
         poll=0.2,
@@ -78,18 +78,18 @@ async def test_scripts_survive_the_death_of_their_workers(
         least_ms=20,
         most_ms=60,
         takeovers=KILLS + 1,
-    ) as arena:
-        automation = await arena.save(PLAN)
-        await arena.dispatch(automation, RUNS)
+    ) as bench:
+        automation = await bench.save(PLAN)
+        await bench.dispatch(automation, RUNS)
         for _ in range(2):
-            arena.crew.start()
+            bench.pool.start()
 
         async def some_written() -> bool:
-            return len(await _kept(arena)) >= written
+            return len(await _kept(bench)) >= written
 
         for number in range(KILLS):
             written = (number + 1) * RUNS * WRITES // (KILLS + 2)
-            await arena.until(some_written, 90, "scripts write")
+            await bench.until(some_written, 90, "scripts write")
             await asyncio.sleep(chance.uniform(0, 0.1))
             chance.choice(arena.crew.alive).kill()
             arena.crew.start()

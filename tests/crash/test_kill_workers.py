@@ -7,20 +7,20 @@ import statistics
 from pathlib import Path
 
 from mainspring.store.embedded import EmbeddedServer
-from tests.crash.crash_bench import arena_on
+from tests.crash.crash_bench import open_crash_bench
 from tests.crash.fault_injection import kill_workers
-from tests.crash.fork_server import Nursery
+from tests.crash.fork_server import ForkServer
 from tests.crash.verdict import TAKEOVER_SECONDS, gather, offences, seconds_after, takeovers
 
 RUNS, KILLS, LEASE, POLL = 200, 12, 2.0, 0.2
 
 
 async def test_two_hundred_runs_survive_the_death_of_their_workers(
-    durable_server: EmbeddedServer, nursery: Nursery, folder: Path, chance: random.Random
+    durable_server: EmbeddedServer, fork_server: ForkServer, folder: Path, chance: random.Random
 ) -> None:
-    async with arena_on(
+    async with open_crash_bench(
         durable_server,
-        nursery,
+        fork_server,
         folder,
         lease=LEASE,
         poll=POLL,

@@ -11,8 +11,8 @@ from uuid import UUID
 
 from mainspring.store.database import Connection
 from mainspring.store.embedded import EmbeddedServer
-from tests.crash.crash_bench import Arena, arena_on
-from tests.crash.fork_server import Nursery
+from tests.crash.crash_bench import CrashBench, open_crash_bench
+from tests.crash.fork_server import ForkServer
 
 LEASE, FIRES, KILLS = 2.0, 120, 3
 
@@ -30,7 +30,7 @@ def marks(concurrency: str) -> dict[str, Any]:
     }
 
 
-async def spans(arena: Arena, automation_id: UUID) -> list[Any]:
+async def spans(bench: CrashBench, automation_id: UUID) -> list[Any]:
     """When each run began and ended, in the order of arrival."""
 
     async def read(connection: Connection) -> list[Any]:
@@ -40,7 +40,7 @@ async def spans(arena: Arena, automation_id: UUID) -> list[Any]:
             automation_id,
         )
 
-    found: list[Any] = await arena.ask(read)
+    found: list[Any] = await bench.ask(read)
     return found
 
 
@@ -50,14 +50,16 @@ def overlaps(rows: list[Any]) -> list[str]:
 
 
 async def test_queued_runs_go_one_by_one_in_the_order_of_their_arrival(
-    durable_server: EmbeddedServer, nursery: Nursery, folder: Path, chance: random.Random
+    durable_server: EmbeddedServer, fork_server: ForkServer, folder: Path, chance: random.Random
 ) -> None:
-    async with arena_on(durable_server, nursery, folder, lease=LEASE, poll=0.2) as arena:
-        automation_id = await arena.save(marks("queue"))
-        crew = [arena.crew.start() for _ in range(2)]
-        await arena.until_at_work(*crew)
+    async with open_crash_bench(
+        durable_server, fork_server, folder, lease=LEASE, poll=0.2
+    ) as bench:
+        automation_id = await bench.save(marks("queue"))
+        pool = [bench.pool.start() for _ in range(2)]
+        await bench.until_at_work(*pool)
         for _ in range(KILLS):
-            await arena.dispatch(automation_id, FIRES // KILLS)
+            await bench.dispatch(automation_id, FIRES // KILLS)
             await asyncio.sleep(chance.uniform(0.05, 0.3))
             chance.choice(arena.crew.alive).kill()
             arena.crew.start()
@@ -68,21 +70,23 @@ async def test_queued_runs_go_one_by_one_in_the_order_of_their_arrival(
 
 
 async def test_a_dropped_firing_is_recorded_and_a_crash_blocks_the_next_no_longer_than_the_lease(
-    durable_server: EmbeddedServer, nursery: Nursery, folder: Path, chance: random.Random
+    durable_server: EmbeddedServer, fork_server: ForkServer, folder: Path, chance: random.Random
 ) -> None:
-    async with arena_on(durable_server, nursery, folder, lease=LEASE, poll=0.2) as arena:
-        automation_id = await arena.save(marks("drop_if_running"))
-        victim = arena.crew.start(point="step.before", nth=1)
-        await arena.until_at_work(victim)
-        (first,) = await arena.dispatch(automation_id, 1)
-        dropped = await arena.dispatch(automation_id, FIRES)
-        assert set((await arena.statuses(dropped)).values()) == {"skipped"}
-        await arena.until_ended(victim, 20)
-        arena.crew.start()
+    async with open_crash_bench(
+        durable_server, fork_server, folder, lease=LEASE, poll=0.2
+    ) as bench:
+        automation_id = await bench.save(marks("drop_if_running"))
+        victim = bench.pool.start(point="step.before", nth=1)
+        await bench.until_at_work(victim)
+        (first,) = await bench.dispatch(automation_id, 1)
+        dropped = await bench.dispatch(automation_id, FIRES)
+        assert set((await bench.statuses(dropped)).values()) == {"skipped"}
+        await bench.until_ended(victim, 20)
+        bench.pool.start()
         # The run that lost its worker is finished by another, and then the lane is free.
-        await arena.until_final(LEASE + 30, [first])
-        (after,) = await arena.dispatch(automation_id, 1)
-        await arena.until_final(30, [after])
-        rows = await spans(arena, automation_id)
+        await bench.until_final(LEASE + 30, [first])
+        (after,) = await bench.dispatch(automation_id, 1)
+        await bench.until_final(30, [after])
+        rows = await spans(bench, automation_id)
     assert [row["status"] for row in rows] == ["succeeded", "succeeded"]
     assert overlaps(rows) == []

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from mainspring.store.database import Connection
 from mainspring.store.embedded import EmbeddedServer
-from tests.crash.crash_bench import FIVE_STEPS, Arena, arena_on
-from tests.crash.fork_server import Nursery
+from tests.crash.crash_bench import FIVE_STEPS, CrashBench, open_crash_bench
+from tests.crash.fork_server import ForkServer
 from tests.crash.verdict import Evidence, gather, misrecorded_steps, repeated_steps
 
 GOOD, WORKERS, LEASE = 60, 2, 1.0
@@ -45,25 +45,25 @@ SPOILED = {
 
 
 async def test_a_run_that_kills_its_workers_ends_dead_and_blocks_nobody(
-    durable_server: EmbeddedServer, nursery: Nursery, folder: Path
+    durable_server: EmbeddedServer, fork_server: ForkServer, folder: Path
 ) -> None:
-    async with arena_on(
+    async with open_crash_bench(
         durable_server,
-        nursery,
+        fork_server,
         folder,
         lease=LEASE,
         heartbeat=0.3,
         slots=16,
         least_ms=5,
         most_ms=30,
-    ) as arena:
-        good = await _dispatched(arena, FIVE_STEPS, GOOD // 2)
-        (poison,) = await _dispatched(arena, POISON, 1)
-        (hanging,) = await _dispatched(arena, HANGING, 1)
-        unreadable = [await _spoiled(arena, name) for name in SPOILED]
-        good += await _dispatched(arena, FIVE_STEPS, GOOD // 2)
-        await _work_until_all_have_ended(arena)
-        found = await gather(arena)
+    ) as bench:
+        good = await _dispatched(bench, FIVE_STEPS, GOOD // 2)
+        (poison,) = await _dispatched(bench, POISON, 1)
+        (hanging,) = await _dispatched(bench, HANGING, 1)
+        unreadable = [await _spoiled(bench, name) for name in SPOILED]
+        good += await _dispatched(bench, FIVE_STEPS, GOOD // 2)
+        await _work_until_all_have_ended(bench)
+        found = await gather(bench)
 
     assert [found.runs[run]["status"] for run in good] == ["succeeded"] * GOOD
     assert misrecorded_steps(found, among=good) + repeated_steps(found) == []
@@ -84,29 +84,29 @@ def _judge_poison(found: Evidence, poison: UUID) -> None:
     assert f"/{claims[-1].pid}" in row["error"]["detail"]
 
 
-async def _dispatched(arena: Arena, document: dict[str, object], count: int) -> list[UUID]:
-    return await arena.dispatch(await arena.save(document), count)
+async def _dispatched(bench: CrashBench, document: dict[str, object], count: int) -> list[UUID]:
+    return await bench.dispatch(await bench.save(document), count)
 
 
-async def _spoiled(arena: Arena, name: str) -> UUID:
+async def _spoiled(bench: CrashBench, name: str) -> UUID:
     """A run that was accepted before its stored definition became nonsense."""
-    automation = await arena.save({**FIVE_STEPS, "name": name})
-    (run_id,) = await arena.dispatch(automation, 1)
+    automation = await bench.save({**FIVE_STEPS, "name": name})
+    (run_id,) = await bench.dispatch(automation, 1)
 
     async def spoil(connection: Connection) -> None:
         await connection.execute(SPOILED[name], automation)
 
-    await arena.ask(spoil)
+    await bench.ask(spoil)
     return run_id
 
 
-async def _work_until_all_have_ended(arena: Arena) -> None:
-    """Keeps the crew at its number: each worker that dies is replaced."""
+async def _work_until_all_have_ended(bench: CrashBench) -> None:
+    """Keeps the pool at its number: each worker that dies is replaced."""
 
     async def keep_up() -> None:
         while True:
-            for _ in range(WORKERS - len(arena.crew.alive)):
-                arena.crew.start()
+            for _ in range(WORKERS - len(bench.pool.alive)):
+                bench.pool.start()
             await asyncio.sleep(0.05)
 
     replacing = asyncio.create_task(keep_up())

@@ -9,8 +9,8 @@ from typing import Any
 from uuid import UUID
 
 from mainspring.store.embedded import EmbeddedServer
-from tests.crash.crash_bench import FIVE_STEPS, Arena, arena_on
-from tests.crash.fork_server import Nursery
+from tests.crash.crash_bench import FIVE_STEPS, CrashBench, open_crash_bench
+from tests.crash.fork_server import ForkServer
 from tests.crash.verdict import (
     SECOND,
     Evidence,
@@ -38,26 +38,26 @@ def hanging(name: str) -> dict[str, Any]:
 
 
 async def test_a_worker_that_is_asked_to_stop_hands_back_what_it_cannot_finish(
-    durable_server: EmbeddedServer, nursery: Nursery, folder: Path
+    durable_server: EmbeddedServer, fork_server: ForkServer, folder: Path
 ) -> None:
-    async with arena_on(
-        durable_server, nursery, folder, lease=LEASE, heartbeat=1.0, stop=STOP, slots=2 * EACH
-    ) as arena:
-        short = await arena.dispatch(await arena.save(hanging("short")), EACH)
-        long = await arena.dispatch(await arena.save(hanging("long")), EACH)
-        leaving = arena.crew.start()
-        await _until_hanging(arena, 2 * EACH)
-        staying = arena.crew.start()
-        await arena.until_at_work(staying)
+    async with open_crash_bench(
+        durable_server, fork_server, folder, lease=LEASE, heartbeat=1.0, stop=STOP, slots=2 * EACH
+    ) as bench:
+        short = await bench.dispatch(await bench.save(hanging("short")), EACH)
+        long = await bench.dispatch(await bench.save(hanging("long")), EACH)
+        leaving = bench.pool.start()
+        await _until_hanging(bench, 2 * EACH)
+        staying = bench.pool.start()
+        await bench.until_at_work(staying)
 
         asked_ns = time.time_ns()
         leaving.signal(signal.SIGTERM)
         (folder / "short").touch()
-        later = await arena.dispatch(await arena.save(FIVE_STEPS), 5)
-        await arena.until_final(20, later)
-        exit_code = await arena.until_ended(leaving, STOP + 5)
+        later = await bench.dispatch(await bench.save(FIVE_STEPS), 5)
+        await bench.until_final(20, later)
+        exit_code = await bench.until_ended(leaving, STOP + 5)
         left_ns = time.time_ns()
-        await _until_hanging(arena, 3 * EACH)
+        await _until_hanging(bench, 3 * EACH)
         (folder / "long").touch()
         await arena.until_final(300)
         found = await gather(arena)
@@ -72,7 +72,7 @@ async def test_a_worker_that_is_asked_to_stop_hands_back_what_it_cannot_finish(
 
 
 async def test_runs_that_were_claimed_and_not_begun_are_handed_back(
-    durable_server: EmbeddedServer, nursery: Nursery, folder: Path
+    durable_server: EmbeddedServer, fork_server: ForkServer, folder: Path
 ) -> None:
     async with arena_on(durable_server, nursery, folder, lease=LEASE) as arena:
         await arena.dispatch(await arena.save(FIVE_STEPS), 8)
@@ -106,8 +106,8 @@ def _judge_long(found: Evidence, long: list[UUID], leaving: int) -> None:
         assert found.runs[run]["takeovers"] == 0
 
 
-async def _until_hanging(arena: Arena, count: int) -> None:
+async def _until_hanging(bench: CrashBench, count: int) -> None:
     async def hangs() -> bool:
-        return sum(entry.is_at("hang") for entry in arena.ledger.begun()) >= count
+        return sum(entry.is_at("hang") for entry in bench.ledger.begun()) >= count
 
-    await arena.until(hangs, 20, f"{count} steps are under way")
+    await bench.until(hangs, 20, f"{count} steps are under way")

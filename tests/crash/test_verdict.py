@@ -1,4 +1,4 @@
-"""The judge itself: each way to break the promise is found, and a clean arena is not accused."""
+"""The judge itself: each way to break the promise is found, and a clean bench is not accused."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CLEAN = Evidence(
     dispatched=[RUN],
     runs={RUN: _run()},
     records=[Record((RUN, *spot), "succeeded") for spot in FIVE_STEPS_SPOTS],
-    kept={(RUN, "keep", ""): 1},
+    stored={(RUN, "keep", ""): 1},
     begun=[Entry(f"{RUN}/enter/1", EXECUTED, 7, "begin")],
     moves=[CLAIM, Move(ENDED, 7, RUN, "running", "succeeded", None, 1, 0)],
     writes=[_written()],
@@ -50,8 +50,8 @@ BROKEN: dict[str, Callable[[Evidence], Evidence]] = {
         e, begun=[Entry(f"{RUN}/enter/1", RECORDED + SECOND, 7, "begin")]
     ),
     "executed 2 times by 1 owners": lambda e: replace(e, begun=[*e.begun, *e.begun]),
-    "kept 0 times": lambda e: replace(e, kept={}),
-    "kept 2 times": lambda e: replace(e, kept={(RUN, "keep", ""): 2}),
+    "kept 0 times": lambda e: replace(e, stored={}),
+    "kept 2 times": lambda e: replace(e, stored={(RUN, "keep", ""): 2}),
     "under fence 1, the run had 3": lambda e: replace(e, writes=[_written(1, 3)]),
 }
 

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from mainspring.store.database import Connection
 from tests.crash.commit_log import Lease, Move, Written, ns, read_leases, read_moves, read_writes
-from tests.crash.crash_bench import FIVE_STEPS_SPOTS, Arena, Spot
+from tests.crash.crash_bench import FIVE_STEPS_SPOTS, CrashBench, Spot
 from tests.crash.side_effect_log import Entry, Place, by_place
 
 SECOND = 1_000_000_000
@@ -32,12 +32,12 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Everything that was found when the arena had come to rest."""
+    """Everything that was found when the bench had come to rest."""
 
     dispatched: Sequence[UUID]
     runs: dict[UUID, dict[str, Any]]
     records: Sequence[Record]
-    kept: dict[Place, int]
+    stored: dict[Place, int]
     begun: Sequence[Entry]
     moves: Sequence[Move]
     writes: Sequence[Written]
@@ -51,7 +51,7 @@ class Evidence:
         return found
 
 
-async def gather(arena: Arena) -> Evidence:
+async def gather(bench: CrashBench) -> Evidence:
     """Reads it all in one snapshot."""
 
     async def read(connection: Connection) -> Evidence:
@@ -66,17 +66,17 @@ async def gather(arena: Arena) -> Evidence:
         ]
         counted = {Entry(row["key"], 0, 0, "").place: row["value"] for row in kept}
         return Evidence(
-            list(arena.runs),
+            list(bench.runs),
             {row["id"]: dict(row) for row in runs},
             records,
             counted,
-            arena.ledger.begun(),
+            bench.ledger.begun(),
             moves,
             writes,
             leases,
         )
 
-    found: Evidence = await arena.ask(read)
+    found: Evidence = await bench.ask(read)
     return found
 
 
@@ -128,7 +128,7 @@ def repeated_steps(found: Evidence) -> list[str]:
         f"{entry.key} began in process {entry.pid} "
         f"{(entry.at_ns - recorded[entry.place]) / SECOND:.3f} s after it was recorded"
         for entry in found.begun
-        if entry.place in recorded and entry.place not in found.kept
+        if entry.place in recorded and entry.place not in found.stored
         # The database keeps whole microseconds.
         if entry.at_ns > recorded[entry.place] + 1_000
     ]
@@ -144,7 +144,7 @@ def unexplained_executions(found: Evidence) -> list[str]:
     return [
         f"{place} was executed {len(entries)} times by {len(claims[place[0]])} owners"
         for place, entries in by_place(found.begun).items()
-        if len(entries) > len(claims[place[0]]) and place not in found.kept
+        if len(entries) > len(claims[place[0]]) and place not in found.stored
     ]
 
 
@@ -156,9 +156,9 @@ def repeated_executions(found: Evidence) -> int:
 def not_kept_once(found: Evidence, step: str = "keep") -> list[str]:
     """Writes to our own tables that are missing, or there more than once."""
     return [
-        f"run {run_id} kept {found.kept.get((run_id, step, ''), 0)} times"
+        f"run {run_id} kept {found.stored.get((run_id, step, ''), 0)} times"
         for run_id in found.dispatched
-        if found.kept.get((run_id, step, "")) != 1
+        if found.stored.get((run_id, step, "")) != 1
     ]
 
 

@@ -15,7 +15,7 @@ import httpx2
 from mainspring.store.database import Connection
 from mainspring.workspace.automations import FIRST_MEMBER, set_state
 from mainspring.workspace.webhooks import rotate
-from tests.crash.crash_bench import Arena
+from tests.crash.crash_bench import CrashBench
 
 SENDERS = 12
 _PAUSE = 0.03
@@ -31,10 +31,10 @@ HOOKED: dict[str, Any] = {
 
 
 @dataclass(slots=True)
-class Storm:
+class WebhookStress:
     """What the senders know when it is over."""
 
-    arena: Arena
+    bench: CrashBench
     automation_id: UUID
     token: str
     port: int
@@ -48,40 +48,42 @@ class Storm:
         return f"http://127.0.0.1:{self.port}/api/v1/automations/{self.automation_id}/fire"
 
 
-async def plant(arena: Arena) -> Storm:
+async def plant(bench: CrashBench) -> WebhookStress:
     """An active automation with a webhook, and a port for it."""
-    automation_id = await arena.save(HOOKED)
-    space = arena.house.workspace_id
-    async with arena.house.database.transaction() as tx:
+    automation_id = await bench.save(HOOKED)
+    space = bench.application.workspace_id
+    async with bench.application.database.transaction() as tx:
         await set_state(tx, space, automation_id, "active")
         _, token = await rotate(tx, space, automation_id, "hook", FIRST_MEMBER)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = int(taken.getsockname()[1])
-    return Storm(arena, automation_id, token, port)
+    return WebhookStress(bench, automation_id, token, port)
 
 
-async def strike_api(storm: Storm, chance: random.Random, *, calls: int, kills: int) -> None:
+async def strike_api(
+    storm: WebhookStress, chance: random.Random, *, calls: int, kills: int
+) -> None:
     """Keys in even portions; in the middle of each the API is killed and started again."""
-    api = storm.arena.crew.start(role="api", port=storm.port)
+    api = storm.bench.pool.start(role="api", port=storm.port)
     async with httpx2.AsyncClient(timeout=10) as client:
         for number in range(kills):
             portion = range(calls * number // kills, calls * (number + 1) // kills)
             sending = asyncio.create_task(_send(storm, client, portion))
             await _until_some_answered(storm, portion, chance)
             api.kill()
-            api = storm.arena.crew.start(role="api", port=storm.port)
+            api = storm.bench.pool.start(role="api", port=storm.port)
             await sending
 
 
-async def _until_some_answered(storm: Storm, portion: range, chance: random.Random) -> None:
+async def _until_some_answered(storm: WebhookStress, portion: range, chance: random.Random) -> None:
     """A blow falls while answers come in: never before the first, seldom after the last."""
     wanted = chance.randrange(1, max(len(portion) - SENDERS, 2))
     while sum(f"key-{n}" in storm.answered for n in portion) < wanted:
         await asyncio.sleep(0.002)
 
 
-async def _send(storm: Storm, client: httpx2.AsyncClient, numbers: range) -> None:
+async def _send(storm: WebhookStress, client: httpx2.AsyncClient, numbers: range) -> None:
     left = iter(numbers)
 
     async def sender() -> None:
@@ -91,7 +93,7 @@ async def _send(storm: Storm, client: httpx2.AsyncClient, numbers: range) -> Non
     await asyncio.gather(*(sender() for _ in range(SENDERS)))
 
 
-async def _until_accepted(storm: Storm, client: httpx2.AsyncClient, number: int) -> None:
+async def _until_accepted(storm: WebhookStress, client: httpx2.AsyncClient, number: int) -> None:
     key = f"key-{number}"
     headers = {"Authorization": f"Bearer {storm.token}", "Idempotency-Key": key}
     while True:
@@ -108,7 +110,7 @@ async def _until_accepted(storm: Storm, client: httpx2.AsyncClient, number: int)
         await asyncio.sleep(_PAUSE)
 
 
-async def offences(storm: Storm, calls: int) -> list[str]:
+async def offences(storm: WebhookStress, calls: int) -> list[str]:
     """Everything that breaks the promise: one run for each accepted key, none besides."""
 
     async def read(connection: Connection) -> list[Any]:
@@ -116,7 +118,7 @@ async def offences(storm: Storm, calls: int) -> list[str]:
             "SELECT id, payload FROM runs WHERE automation_id = $1", storm.automation_id
         )
 
-    rows = await storm.arena.ask(read)
+    rows = await storm.bench.ask(read)
     runs = Counter(row["payload"]["n"] for row in rows)
     there = {str(row["id"]) for row in rows}
     named = {run for ids in storm.answered.values() for run in ids}

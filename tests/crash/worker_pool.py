@@ -1,4 +1,4 @@
-"""The crew: worker processes that are started, killed, frozen and asked to stop."""
+"""The worker pool: worker processes that are started, killed, frozen and asked to stop."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from tests.crash.fork_server import Nursery
-from tests.crash.worker_process import Orders
+from tests.crash.fork_server import ForkServer
+from tests.crash.worker_process import WorkerOptions
 
 _TAIL = 2_000
 
@@ -25,16 +25,16 @@ class Kill:
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class WorkerProcess:
     """One worker process."""
 
-    nursery: Nursery
+    fork_server: ForkServer
     pid: int
     log: Path
 
     @property
     def exit_code(self) -> int | None:
-        return self.nursery.exit_code(self.pid)
+        return self.fork_server.exit_code(self.pid)
 
     @property
     def alive(self) -> bool:
@@ -56,28 +56,28 @@ class Member:
         """SIGKILL; the moment is taken before the signal is sent."""
         at_ns = time.time_ns()
         self.signal(signal.SIGKILL)
-        self.nursery.await_end(self.pid)
+        self.fork_server.await_end(self.pid)
         return Kill(self.pid, at_ns)
 
 
 @dataclass(slots=True)
-class Crew:
-    """All worker processes of one arena, the dead ones too."""
+class WorkerPool:
+    """All worker processes of one bench, the dead ones too."""
 
-    nursery: Nursery
-    orders: Orders
+    fork_server: ForkServer
+    options: WorkerOptions
     folder: Path
-    members: list[Member] = field(default_factory=list)
+    members: list[WorkerProcess] = field(default_factory=list)
 
     @property
-    def alive(self) -> list[Member]:
+    def alive(self) -> list[WorkerProcess]:
         return [member for member in self.members if member.alive]
 
-    def start(self, **changes: Any) -> Member:
+    def start(self, **changes: Any) -> WorkerProcess:
         """One more worker, with orders of its own where they differ."""
         log = self.folder / f"worker-{len(self.members)}.log"
-        pid = self.nursery.start(replace(self.orders, **changes), log)
-        member = Member(self.nursery, pid, log)
+        pid = self.fork_server.start(replace(self.options, **changes), log)
+        member = WorkerProcess(self.fork_server, pid, log)
         self.members.append(member)
         return member
 
@@ -86,7 +86,7 @@ class Crew:
         for member in self.alive:
             member.kill()
 
-    def words(self) -> str:
+    def log_tail(self) -> str:
         """The last things the workers said, for the message of a failed test."""
         said = []
         for member in self.members:

@@ -27,10 +27,10 @@ from mainspring.contracts.limits import Limits
 from mainspring.runs.rows import Hook
 from mainspring.settings import Settings
 from tests.crash.api_process import answer_calls
-from tests.crash.capabilities import Stunts
+from tests.crash.capabilities import CrashCapabilities
 from tests.crash.matcher_process import follow_log
 from tests.crash.scheduler_process import keep_schedules
-from tests.crash.side_effect_log import Ledger
+from tests.crash.side_effect_log import SideEffectLog
 
 STDIN = 0
 
@@ -43,7 +43,7 @@ SIGNALS: dict[Fate, signal.Signals] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Orders:
+class WorkerOptions:
     """Everything a worker process is told."""
 
     url: str
@@ -76,7 +76,7 @@ class Orders:
         return json.dumps(asdict(self))
 
     @classmethod
-    def from_json(cls, text: str) -> Orders:
+    def from_json(cls, text: str) -> WorkerOptions:
         return cls(**json.loads(text))
 
     def settings(self) -> Settings:
@@ -96,7 +96,7 @@ class Orders:
         )
 
 
-def hook_of(orders: Orders) -> Hook:
+def hook_of(orders: WorkerOptions) -> Hook:
     """Counts how often the chosen point is reached and acts at the nth time."""
     left = orders.nth
 
@@ -110,7 +110,7 @@ def hook_of(orders: Orders) -> Hook:
     return hook
 
 
-async def _watch(orders: Orders, application: Application, stop: asyncio.Event) -> None:
+async def _watch(orders: WorkerOptions, application: Application, stop: asyncio.Event) -> None:
     """One of the parts beside the workers."""
     if orders.role == "matcher":
         await follow_log(application, hook_of(orders), stop)
@@ -147,11 +147,11 @@ def _end_with_the_parent() -> None:
         os._exit(1)
 
 
-def run(orders: Orders) -> None:
+def run(orders: WorkerOptions) -> None:
     """Works until it is stopped or killed."""
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     uvloop.run(work(orders))
 
 
 if __name__ == "__main__":
-    run(Orders.from_json(sys.argv[1]))
+    run(WorkerOptions.from_json(sys.argv[1]))

@@ -145,12 +145,12 @@ def _places(entry: Mapping[str, Any], parts: Mapping[str, Any]) -> list[tuple[st
 
 
 @dataclass(slots=True)
-class Two:
+class AccessMatrix:
     """Two workspaces behind one server, and what each of them has."""
 
     api: Api
     owner: Person
-    neighbour: Person
+    other_tenant: Person
     ways: list[Way]
     # What each of them has, by the names of places for it; the neighbour's is theirs alone.
     own: Mapping[str, list[str]]
@@ -159,7 +159,7 @@ class Two:
 
     @property
     def database(self) -> Database:
-        return self.api.house.database
+        return self.api.application.database
 
     def nobodys(self, value: str) -> str:
         """Something of the same form that nobody has; always the same for the same value.
@@ -183,7 +183,7 @@ class Two:
             path = path.replace("{" + name + "}", value)
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         more: dict[str, Any] = {} if body is None else {"json": body}
-        async with self.api.stranger.stream(
+        async with self.api.anonymous.stream(
             way.method, path, headers=headers, params=dict(query or {}), **more
         ) as answer:
             if answer.headers.get("content-type", "").startswith("text/event-stream"):
@@ -192,7 +192,7 @@ class Two:
 
 
 @asynccontextmanager
-async def two_workspaces(database_url: str, home: Path) -> AsyncIterator[Two]:
+async def two_workspaces(database_url: str, home: Path) -> AsyncIterator[AccessMatrix]:
     """The whole product over one database, with two workspaces that have lived a little."""
     settings = Settings(
         home=home,
@@ -219,8 +219,8 @@ async def two_workspaces(database_url: str, home: Path) -> AsyncIterator[Two]:
         await database.close()
 
 
-async def _inhabited(api: Api) -> Two:
-    application, people = api.house, []
+async def _inhabited(api: Api) -> AccessMatrix:
+    application, people = api.application, []
     await add_workspace(application.database, NEIGHBOUR, "Next door")
     async with _working(application):
         for workspace_id in (application.workspace_id, NEIGHBOUR):
@@ -235,7 +235,7 @@ async def _inhabited(api: Api) -> Two:
         for name, values in others.items()
     }
     mine, theirs = people
-    return Two(api, mine, theirs, ways(api.app), own, foreign)
+    return AccessMatrix(api, mine, theirs, ways(api.app), own, foreign)
 
 
 @asynccontextmanager
@@ -251,7 +251,7 @@ async def _working(application: Application) -> AsyncIterator[None]:
 
 async def _live(api: Api, owner: Person) -> None:
     """An automation with triggers, versions and a run, an event and its type, a message."""
-    async with api.house.database.transaction() as tx:
+    async with api.application.database.transaction() as tx:
         known = await session_headers(tx, owner.id, owner.workspace_id)
     # The last characters differ, so that nothing next door is called the same.
     mark = secrets.token_hex(3)
@@ -275,7 +275,7 @@ async def _live(api: Api, owner: Person) -> None:
         async with asyncio.timeout(60):
             while (await done(await client.get(f"/runs/{run['run_id']}")))["status"] not in FINAL:
                 await asyncio.sleep(0.02)
-    await furnish(api.house.database, owner.workspace_id)
+    await furnish(api.application.database, owner.workspace_id)
 
 
 async def _values(database: Database, owner: Person) -> dict[str, list[str]]:

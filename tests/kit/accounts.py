@@ -215,11 +215,11 @@ class Accounts:
     api: Api
     bench: Bench
     provider: OAuthProvider
-    stranger: UnknownProvider
+    unknown_provider: UnknownProvider
 
     @property
-    def house(self) -> Application:
-        return self.bench.house
+    def application(self) -> Application:
+        return self.bench.application
 
     async def ask(self, method: str, path: str, body: Any = None) -> Any:
         """What the owner is answered, which is no problem."""
@@ -258,7 +258,7 @@ class Accounts:
 
     async def expire_here(self) -> None:
         """The access ends in a moment, as far as we know."""
-        await self.house.database.execute(
+        await self.application.database.execute(
             "UPDATE integration_connections SET expires_at = now() + interval '5 seconds'"
         )
 

@@ -17,7 +17,6 @@ from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelReply, ModelRequest, ToolCall
 from mainspring.registry import build_registry
 from mainspring.runs.worker import rescue
-<<<<<<< HEAD
 from mainspring.workspace.artifacts.rows import list_artifacts, read_content
 from tests.kit.dying import Dead
 from tests.kit.house import Bench, document, step
@@ -64,20 +63,20 @@ def thinking(*tools: Any, name: str = "a test", execution: Any = None, **config:
 
 
 @dataclass(slots=True)
-class Minds(FakeModels):
+class ScriptedModels(FakeModels):
     """The same models; something may happen while one of their answers is under way."""
 
-    moments: dict[int, Callable[[], Awaitable[None]]] = field(default_factory=dict)
+    before_answer: dict[int, Callable[[], Awaitable[None]]] = field(default_factory=dict)
 
     async def complete(self, request: ModelRequest, *, key: str) -> ModelReply:
-        moment = self.moments.pop(len(self.requests) + 1, None)
+        moment = self.before_answer.pop(len(self.requests) + 1, None)
         reply = await FakeModels.complete(self, request, key=key)
         if moment is not None:
             await moment()
         return reply
 
     @property
-    def told(self) -> list[str]:
+    def tool_results(self) -> list[str]:
         """What the last question told of tools, in order."""
         return [one.content for message in self.requests[-1].messages for one in message.results]
 
@@ -110,6 +109,7 @@ async def agents_bench(
 ) -> AsyncIterator[Bench]:
     """The bench with these models, and with these words beside the usual ones."""
     capabilities = [one for one in words if isinstance(one, Capability)]
+<<<<<<< ours
     bounds, script_runner = limits or Limits(), bench.house.script_runner
     registry = build_registry(
         bounds,
@@ -143,14 +143,14 @@ class Loss:
         if self.happened.is_set() or self.hook.dead:
             return
         self.hook.dead = True
-        database = self.bench.house.database
+        database = self.bench.application.database
         running = "SELECT count(*) FROM runs WHERE status = 'running'"
         async with asyncio.timeout(60):
             # One whose row is being written at this moment is passed over, and found next time.
             while await database.fetchval(running):
                 held = "UPDATE workers SET lease_until = now() - interval '1 second'"
                 await database.execute(held)
-                await rescue(database, self.bench.house.limits)
+                await rescue(database, self.bench.application.limits)
         self.happened.set()
 
     async def until(self, bench: Bench, plan: Mapping[str, Any]) -> UUID:
@@ -163,7 +163,7 @@ class Loss:
 
 async def ledger(bench: Bench) -> tuple[int, str]:
     """How many asks of models are on the books, and what they cost."""
-    row = await bench.house.database.fetchrow(
+    row = await bench.application.database.fetchrow(
         "SELECT count(*) AS asks, coalesce(sum(cost_usd), 0) AS usd FROM llm_usage"
     )
     assert row is not None
@@ -172,7 +172,7 @@ async def ledger(bench: Bench) -> tuple[int, str]:
 
 async def pieces(bench: Bench, run_id: UUID) -> list[dict[str, Any]]:
     """What whoever watches was told of the agents of a run."""
-    rows = await bench.house.database.fetch(
+    rows = await bench.application.database.fetch(
         "SELECT text FROM run_output WHERE run_id = $1 AND stream = 'agent' ORDER BY seq", run_id
     )
     return [json.loads(row["text"]) for row in rows]
@@ -180,7 +180,7 @@ async def pieces(bench: Bench, run_id: UUID) -> list[dict[str, Any]]:
 
 async def transcripts(bench: Bench, run_id: UUID) -> list[dict[str, Any]]:
     """The transcripts that were kept of a run."""
-    space = bench.house.workspace_id
-    async with bench.house.database.acquire() as connection:
+    space = bench.application.workspace_id
+    async with bench.application.database.acquire() as connection:
         found = await list_artifacts(connection, space, run_id=run_id)
-    return [json.loads(await read_content(bench.house.blobs, one)) for one in found]
+    return [json.loads(await read_content(bench.application.blobs, one)) for one in found]

@@ -43,8 +43,8 @@ class Api:
     client: httpx2.AsyncClient
     # The owner's token: a program.
     program: httpx2.AsyncClient
-    stranger: httpx2.AsyncClient
-    house: Application
+    anonymous: httpx2.AsyncClient
+    application: Application
 
 
 @asynccontextmanager
@@ -111,14 +111,14 @@ class OwnerSession(httpx2.Auth):
     """Signs the owner in with the first request, and sends what their browser would send."""
 
     def __init__(self, house: Application) -> None:
-        self._house = house
+        self._application = house
         self._headers: dict[str, str] = {}
 
     async def async_auth_flow(
         self, request: httpx2.Request
     ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         if not self._headers:
-            self._headers = await owner_session(self._house)
+            self._headers = await owner_session(self._application)
         for name, value in self._headers.items():
             request.headers.setdefault(name, value)
         yield request
@@ -135,5 +135,5 @@ async def owner_session(application: Application) -> dict[str, str]:
 async def api(bench: Bench, request: pytest.FixtureRequest) -> AsyncIterator[Api]:
     """The bench's house with its REST surface listening."""
     own_app = request.node.get_closest_marker("own_app") is not None
-    async with served(bench.house, own_app=own_app) as made:
+    async with served(bench.application, own_app=own_app) as made:
         yield made

@@ -39,7 +39,7 @@ class Call:
     """One call of a run, inside a transaction of the test's."""
 
     def __init__(self, bench: Bench, tx: Transaction, run: RunRef) -> None:
-        self.actor = Actor(bench.house.workspace_id, "run", run.id)
+        self.actor = Actor(bench.application.workspace_id, "run", run.id)
         self.run: RunRef | None = run
         self.clock: Clock = SystemClock()
         self.key = f"{run.id}/{run.step}/1"
@@ -79,7 +79,7 @@ class Call:
 @asynccontextmanager
 async def saving_bench(bench: Bench, blobs: BlobStore) -> AsyncIterator[Bench]:
     """The bench over the same database, with artifacts.save over these blobs."""
-    application = bench.house
+    application = bench.application
     links = LinkSigner(application.vault, application.settings.address)
     registry = Registry(
         actions=build_actions(application.limits),

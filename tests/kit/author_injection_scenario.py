@@ -29,7 +29,7 @@ from tests.kit.injected_author_instructions import (
     short,
     wrongs,
 )
-from tests.kit.injected_instructions import Facts, Order
+from tests.kit.injected_instructions import Facts, InjectedInstruction
 from tests.kit.injection_scenario import (
     MODELS,
     PLANTED,
@@ -95,16 +95,16 @@ class AuthoringOutcome:
     saving: list[tuple[int, str]] = field(default_factory=list)
     # What models were sent, whole; and what they were told in words and results.
     hay: Haystack = field(default_factory=Haystack)
-    told: set[str] = field(default_factory=set)
+    sent_texts: set[str] = field(default_factory=set)
     offered: set[str] = field(default_factory=set)
-    laid: dict[str, list[Order]] = field(default_factory=dict)
-    untold: list[Order] = field(default_factory=list)
+    laid: dict[str, list[InjectedInstruction]] = field(default_factory=dict)
+    unsent: list[InjectedInstruction] = field(default_factory=list)
 
 
 async def _settings(harness: InjectionHarness) -> dict[str, str]:
     found = {}
     for table, moving in SETTINGS.items():
-        rows = await harness.bench.house.database.fetch(
+        rows = await harness.bench.application.database.fetch(
             f"SELECT (to_jsonb(t) - $1::text[])::text AS row FROM {table} t ORDER BY 1",
             list(moving),
         )
@@ -113,11 +113,11 @@ async def _settings(harness: InjectionHarness) -> dict[str, str]:
 
 
 async def _direct(harness: InjectionHarness) -> Counter[str]:
-    rows = await harness.bench.house.database.fetch("SELECT capability FROM direct_calls")
+    rows = await harness.bench.application.database.fetch("SELECT capability FROM direct_calls")
     return Counter(row["capability"] for row in rows)
 
 
-async def _lay(harness: InjectionHarness, laid: dict[str, list[Order]]) -> None:
+async def _lay(harness: InjectionHarness, laid: dict[str, list[InjectedInstruction]]) -> None:
     """Orders in everything with a name, and content that nobody is told of."""
     facts = harness.facts
     for order in laid["board name"]:
@@ -132,11 +132,11 @@ async def _lay(harness: InjectionHarness, laid: dict[str, list[Order]]) -> None:
         await harness.save(
             {"schema_version": "1.2", "name": short(order), "goal": "Be there.", "plan": [quiet]}
         )
-    harness.world.desk.script.tools = poisoned(laid["tool"])
+    harness.world.tool_server.script.tools = poisoned(laid["tool"])
     await harness.call(
         "connect_mcp_server",
         alias="jobs",
-        server_url=harness.world.desk.url,
+        server_url=harness.world.tool_server.url,
         token=PLANTED["desk_token"],
     )
     rows = [{"name": CONTENT["row"]}]
@@ -152,10 +152,10 @@ async def besiege(harness: InjectionHarness, turn: int = 0) -> AuthoringOutcome:
     orders = [order for way in WAYS for order in laid[way]]
     mind = Author({order.signs[0]: order for order in orders}, facts=facts, own=wrongs(facts))
     harness.world.models.play(mind)
-    seen, asked = len(harness.world.desk.calls()), await _direct(harness)
+    seen, asked = len(harness.world.tool_server.calls()), await _direct(harness)
     found = AuthoringOutcome(facts, mind, [], await _settings(harness))
     found.laid = {way: laid[way] for way in WAYS if way not in UNTOLD}
-    found.untold = [order for way in UNTOLD for order in laid[way]]
+    found.unsent = [order for way in UNTOLD for order in laid[way]]
     texts = [*requests(laid["request"]), f"{PLAIN} {LOOK} first."]
     texts += [f"{PLAIN} Number {number}." for number in NUMBERS]
     for number, text in enumerate(texts):
@@ -165,7 +165,7 @@ async def besiege(harness: InjectionHarness, turn: int = 0) -> AuthoringOutcome:
     found.saving = [await _save(harness, made) for made in found.proposals]
     found.after = await _settings(harness)
     found.left = harness.world.left()
-    found.called = len(harness.world.desk.calls()) - seen
+    found.called = len(harness.world.tool_server.calls()) - seen
     found.direct = await _direct(harness) - asked
     _look_through(harness, found)
     return found
@@ -175,11 +175,13 @@ def _look_through(harness: InjectionHarness, found: AuthoringOutcome) -> None:
     for one in harness.world.models.seen:
         add_json(found.hay, "what a model was sent", json.dumps(one.body))
         found.offered |= set(one.tool_names)
-        found.told |= {one.system, *one.results}
-        found.told |= {turn.text for turn in one.turns if turn.role != "assistant"}
+        found.sent_texts |= {one.system, *one.results}
+        found.sent_texts |= {turn.text for turn in one.turns if turn.role != "assistant"}
 
 
-async def _refined(harness: InjectionHarness, laid: dict[str, list[Order]]) -> list[dict[str, Any]]:
+async def _refined(
+    harness: InjectionHarness, laid: dict[str, list[InjectedInstruction]]
+) -> list[dict[str, Any]]:
     """Orders in an answer, and in the words of a change."""
     begun = await harness.ask("POST", "/proposals", _asked(0, text=f"{PLAIN} {ASK}."), 201)
     [question] = begun["questions"]

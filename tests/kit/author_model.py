@@ -36,7 +36,7 @@ RESOURCES = WorkspaceResources(
 Entry = ModelReply | Callable[[ModelRequest], ModelReply] | Exception
 
 
-class Scripted:
+class ScriptedModel:
     """Plays one entry for each ask; the last one is played on and on."""
 
     def __init__(self, *script: Entry, usd: str = "0.01") -> None:
@@ -53,13 +53,13 @@ class Scripted:
         self.spent += self._usd
         return entry if isinstance(entry, ModelReply) else entry(request)
 
-    def told(self, ask: int) -> str:
+    def last_message(self, ask: int) -> str:
         """What the model was told last before an ask, the first being 1."""
         last = self.asked[ask - 1].messages[-1]
         return "\n".join([*(one.content for one in last.results), last.content])
 
 
-class Standing:
+class FixedClock:
     """A clock that stands, or goes on by so much at each look."""
 
     def __init__(self, pace: float = 0.0) -> None:
@@ -78,7 +78,7 @@ async def judged(document: Any) -> ValidationReport:
     return validate(document, WORDS, LIMITS)
 
 
-def desk_for(ask: Scripted, **others: Any) -> GenerationContext:
+def desk_for(ask: ScriptedModel, **others: Any) -> GenerationContext:
     parts: dict[str, Any] = {
         "ask": ask,
         "model": "scripted",
@@ -87,7 +87,7 @@ def desk_for(ask: Scripted, **others: Any) -> GenerationContext:
         "judge": judged,
         "max_usd": Decimal(1),
         "seconds": 60.0,
-        "clock": Standing(),
+        "clock": FixedClock(),
     }
     return GenerationContext(**{**parts, **others})
 

@@ -37,13 +37,13 @@ class CapabilityClient:
 
     def __init__(self, bench: Bench, visitor: CapabilityCaller | None = None) -> None:
         self.bench = bench
-        self.space = bench.house.workspace_id
+        self.space = bench.application.workspace_id
         owner = Actor(self.space, "member", FIRST_MEMBER, role=Role.OWNER)
-        self.visitor = visitor or CapabilityCaller(owner)
+        self.caller = visitor or CapabilityCaller(owner)
 
     async def call(self, capability: str, given: Mapping[str, Any]) -> Any:
         """Calls at the door: judged by the role, and recorded."""
-        return await self.bench.house.gate.direct(self.visitor, capability, given)
+        return await self.bench.application.gate.direct(self.caller, capability, given)
 
     async def board(self, name: str, **more: Any) -> str:
         """A new board's id."""
@@ -60,11 +60,11 @@ class CapabilityClient:
 
     async def names(self) -> list[str]:
         """The automations there are."""
-        rows = await self.bench.house.database.fetch(
+        rows = await self.bench.application.database.fetch(
             "SELECT name FROM automations WHERE workspace_id = $1 ORDER BY id", self.space
         )
         return [row["name"] for row in rows]
 
-    async def kept(self, automation_id: UUID | str) -> dict[str, Any]:
-        async with self.bench.house.database.acquire() as connection:
+    async def stored(self, automation_id: UUID | str) -> dict[str, Any]:
+        async with self.bench.application.database.acquire() as connection:
             return await read_automation(connection, self.space, UUID(str(automation_id)))

@@ -41,26 +41,26 @@ PATIENCE = 60.0
 class Bench:
     """A house with an outside world that the test can look at."""
 
-    house: Application
+    application: Application
     outside: Outside
 
     @property
     def secret_scope(self) -> SecretScope:
         """The secrets of the member who saves here."""
-        return SecretScope(self.house.workspace_id, FIRST_MEMBER)
+        return SecretScope(self.application.workspace_id, FIRST_MEMBER)
 
     async def save(
         self, document: Mapping[str, Any], via: ConsentChannel | None = "page"
     ) -> SavedAutomation:
         """Saved and agreed to by a person; None: nobody has agreed."""
-        words = await self.house.registry.of(self.house.workspace_id)
-        report = validate(document, words, self.house.limits)
+        words = await self.application.registry.of(self.application.workspace_id)
+        report = validate(document, words, self.application.limits)
         assert not report.findings, report.findings
         assert report.definition is not None
-        async with self.house.database.transaction() as tx:
+        async with self.application.database.transaction() as tx:
             return await save(
                 tx,
-                self.house.workspace_id,
+                self.application.workspace_id,
                 report.definition,
                 report.grants,
                 FIRST_MEMBER,
@@ -69,13 +69,13 @@ class Bench:
 
     async def dispatch(self, document: Mapping[str, Any], **more: Any) -> DispatchResult:
         saved = await self.save(document)
-        return await self.house.dispatcher.dispatch(
-            RunRequest(self.house.workspace_id, saved.automation_id, **more)
+        return await self.application.dispatcher.dispatch(
+            RunRequest(self.application.workspace_id, saved.automation_id, **more)
         )
 
     async def read(self, run_id: UUID) -> dict[str, Any]:
-        async with self.house.database.acquire() as connection:
-            return await read_run(connection, self.house.workspace_id, run_id)
+        async with self.application.database.acquire() as connection:
+            return await read_run(connection, self.application.workspace_id, run_id)
 
     async def until(
         self, run_id: UUID, *statuses: str, patience: float = PATIENCE
@@ -104,7 +104,9 @@ class Bench:
         alone_seconds: float = ALONE_SECONDS,
         **settings: Any,
     ) -> AsyncIterator[Worker]:
-        application = replace(self.house, settings=replace(self.house.settings, **settings))
+        application = replace(
+            self.application, settings=replace(self.application.settings, **settings)
+        )
         made = build_worker(application, watch=watch, hook=hook, alone_seconds=alone_seconds)
         task = asyncio.create_task(made.run())
         try:

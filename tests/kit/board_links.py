@@ -18,11 +18,11 @@ async def linked_bench(
 ) -> AsyncIterator[Bench]:
     """The bench with a way to these doubles, and integrations led to these addresses."""
     settings = replace(
-        bench.house.settings, egress_allow=frozenset(pairs), integration_urls=dict(urls or {})
+        bench.application.settings, egress_allow=frozenset(pairs), integration_urls=dict(urls or {})
     )
-    database = bench.house.database
+    database = bench.application.database
     registry = build_registry(
-        Limits(), settings=settings, vault=bench.house.vault, database=database
+        Limits(), settings=settings, vault=bench.application.vault, database=database
     )
     application: Application = build_application(settings, Limits(), registry, database)
     try:

@@ -32,17 +32,17 @@ MANY_ROWS: Final = """
 class Boards:
     """Boards as one member sees them."""
 
-    house: Application
+    application: Application
     role: Role = Role.OWNER
 
     @property
-    def visitor(self) -> CapabilityCaller:
+    def caller(self) -> CapabilityCaller:
         return CapabilityCaller(
-            Actor(self.house.workspace_id, "member", FIRST_MEMBER, role=self.role)
+            Actor(self.application.workspace_id, "member", FIRST_MEMBER, role=self.role)
         )
 
     async def call(self, capability: str, **arguments: Any) -> dict[str, Any]:
-        answer = await self.house.gate.direct(self.visitor, capability, arguments)
+        answer = await self.application.gate.direct(self.caller, capability, arguments)
         assert isinstance(answer, dict)
         return answer
 
@@ -67,10 +67,10 @@ class Boards:
 
     async def events(self) -> list[dict[str, Any]]:
         """What the log was told about boards, oldest first."""
-        found = await self.house.database.fetch(
+        found = await self.application.database.fetch(
             "SELECT payload FROM events WHERE workspace_id = $1 AND type = 'board.changed' "
             "ORDER BY id",
-            self.house.workspace_id,
+            self.application.workspace_id,
         )
         return [row["payload"] for row in found]
 

@@ -30,7 +30,7 @@ from tests.acceptance.server import OVER, PREFIX, SOON, Started, started
 from tests.kit.doubles.discord import TOKEN as DISCORD_TOKEN
 from tests.kit.doubles.discord import DiscordDouble, discord_double
 from tests.kit.doubles.slack_app import SlackApp, slack_app
-from tests.kit.mail import Post
+from tests.kit.mail import MailServerDouble
 from tests.kit.processes import wait_until
 from tests.kit.push_service import PushServiceDouble, push_service
 
@@ -61,7 +61,7 @@ class BrowserEnvironment:
 
     server: Started
     browser: Browser
-    post: Post
+    post: MailServerDouble
     web: Web
     push: PushServiceDouble
     discord: DiscordDouble
@@ -73,7 +73,7 @@ class BrowserEnvironment:
 @contextlib.contextmanager
 def open_environment() -> Iterator[BrowserEnvironment]:
     """A server with mail and the web around it, and a browser whose owner has signed in."""
-    post = Post()
+    post = MailServerDouble()
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(open_folder())
         outside = stack.enter_context(web())
@@ -116,7 +116,7 @@ def signed_in(server: Started, browser: Browser) -> Any:
 class BrowserSession:
     """One workspace, and somebody in it who has a browser."""
 
-    street: BrowserEnvironment
+    environment: BrowserEnvironment
     context: BrowserContext
     workspace_id: str
     csrf: str
@@ -124,7 +124,7 @@ class BrowserSession:
 
     @property
     def address(self) -> str:
-        return self.street.server.address
+        return self.environment.server.address
 
     # --- what is there before somebody looks
 

@@ -57,7 +57,7 @@ class _Part:
 
 
 @dataclass(slots=True)
-class _Kept:
+class _CachedApp:
     """An application, what it was built from, and who lives in it."""
 
     app: FastAPI
@@ -91,15 +91,15 @@ def kept_app(services: ApplicationServices) -> Iterator[FastAPI]:
 
 
 @cache
-def _free() -> list[_Kept]:
+def _free() -> list[_CachedApp]:
     """The applications of this process that nobody lives in."""
     return []
 
 
-def _build(services: ApplicationServices, made_from: Mapping[str, Any]) -> _Kept:
+def _build(services: ApplicationServices, made_from: Mapping[str, Any]) -> _CachedApp:
     tenant = _Tenant(services)
     app = build_api(cast("ApplicationServices", tenant), beside={PATH: McpMount(services)})
-    return _Kept(app, tenant, made_from)
+    return _CachedApp(app, tenant, made_from)
 
 
 def _anew(middleware: Middleware, services: ApplicationServices) -> Middleware:

@@ -20,15 +20,15 @@ Document = dict[str, Any]
 class Codex:
     """The codex as one member of one workspace sees it."""
 
-    house: Application
+    application: Application
     workspace_id: UUID | None = None
     role: Role = Role.OWNER
     member: UUID = FIRST_MEMBER
 
     async def call(self, capability: str, **arguments: Any) -> dict[str, Any]:
-        space = self.workspace_id or self.house.workspace_id
+        space = self.workspace_id or self.application.workspace_id
         caller = CapabilityCaller(Actor(space, "member", self.member, role=self.role))
-        answer = await self.house.gate.direct(caller, capability, arguments)
+        answer = await self.application.gate.direct(caller, capability, arguments)
         assert isinstance(answer, dict)
         return answer
 

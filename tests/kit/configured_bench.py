@@ -14,8 +14,8 @@ from tests.kit.bench import Bench
 @asynccontextmanager
 async def open_own_application(bench: Bench, **settings: Any) -> AsyncIterator[Bench]:
     """The same database, behind a house whose integrations are led elsewhere."""
-    changed = replace(bench.house.settings, **settings)
-    application = bench.house
+    changed = replace(bench.application.settings, **settings)
+    application = bench.application
     vocabulary = build_registry(
         application.limits,
         settings=changed,

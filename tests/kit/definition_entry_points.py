@@ -29,7 +29,7 @@ from mainspring.settings import Settings
 from tests.kit.api import Api, served
 from tests.kit.bench import Bench
 from tests.kit.capabilities import Outside
-from tests.kit.foreign_documents import Bait, Foreign, exports, yaml_texts
+from tests.kit.foreign_documents import Bait, ForeignDocument, exports, yaml_texts
 from tests.kit.hostile_definitions import heavy, hostile
 from tests.kit.loopback_doubles import LocalServer, always, answer, local_server
 from tests.kit.postgres import open_folder, running_server
@@ -122,8 +122,8 @@ WATCH: Final = Watch()
 class ImportAnswer:
     """What a door answered to a document."""
 
-    what: Foreign
-    door: str
+    what: ForeignDocument
+    entry_point: str
     status: int
     kind: str
     text: str
@@ -131,7 +131,7 @@ class ImportAnswer:
 
     @property
     def label(self) -> str:
-        return f"{self.door} <- {self.what.name}: {self.status} {self.text[:300]}"
+        return f"{self.entry_point} <- {self.what.name}: {self.status} {self.text[:300]}"
 
     @property
     def body(self) -> Any:
@@ -151,13 +151,13 @@ class ImportHarness:
     folder: Path
     automation: str = ""
     proposal: str = ""
-    said: list[ImportAnswer] = field(default_factory=list)
+    answers: list[ImportAnswer] = field(default_factory=list)
 
     @property
-    def house(self) -> Application:
-        return self.bench.house
+    def application(self) -> Application:
+        return self.bench.application
 
-    def everything(self) -> list[Foreign]:
+    def everything(self) -> list[ForeignDocument]:
         return [*exports(self.bait), *yaml_texts(self.bait), *hostile(self.bait)]
 
     async def post(self, path: str, body: Any, media: str = "application/json") -> httpx2.Response:
@@ -171,7 +171,7 @@ class ImportHarness:
         assert found.status_code < 300, found.text
         return found.json()
 
-    async def send(self, what: Foreign, door: str) -> ImportAnswer:
+    async def send(self, what: ForeignDocument, door: str) -> ImportAnswer:
         began = time.monotonic()
         try:
             found = await ENDPOINTS[door](self, what)
@@ -180,17 +180,17 @@ class ImportHarness:
         kind = found.headers.get("content-type", "").partition(";")[0]
         seconds = time.monotonic() - began
         said = ImportAnswer(what, door, found.status_code, kind, found.text, seconds)
-        self.said.append(said)
+        self.answers.append(said)
         return said
 
 
-ImportEndpoint = Callable[[ImportHarness, Foreign], Awaitable[httpx2.Response]]
+ImportEndpoint = Callable[[ImportHarness, ForeignDocument], Awaitable[httpx2.Response]]
 
 
 def _definition(path: str) -> ImportEndpoint:
     """The document is the body; a text goes as what it is, and as the JSON that it is not."""
 
-    async def send(porch: ImportHarness, what: Foreign) -> httpx2.Response:
+    async def send(porch: ImportHarness, what: ForeignDocument) -> httpx2.Response:
         if what.document is None:
             media = "application/json" if len(what.text) % 2 else "application/yaml"
             return await porch.post(path, what.text, media)
@@ -200,47 +200,47 @@ def _definition(path: str) -> ImportEndpoint:
 
 
 def _worded(path: str, **more: Any) -> ImportEndpoint:
-    async def send(porch: ImportHarness, what: Foreign) -> httpx2.Response:
+    async def send(porch: ImportHarness, what: ForeignDocument) -> httpx2.Response:
         return await porch.post(path, {"text": what.text[:LONGEST], **more})
 
     return send
 
 
-def _refined(make: Callable[[Foreign], Mapping[str, Any]]) -> ImportEndpoint:
-    async def send(porch: ImportHarness, what: Foreign) -> httpx2.Response:
+def _refined(make: Callable[[ForeignDocument], Mapping[str, Any]]) -> ImportEndpoint:
+    async def send(porch: ImportHarness, what: ForeignDocument) -> httpx2.Response:
         return await porch.post(f"/proposals/{porch.proposal}/refine", make(what))
 
     return send
 
 
-async def _reviewed(harness: ImportHarness, what: Foreign) -> httpx2.Response:
+async def _reviewed(harness: ImportHarness, what: ForeignDocument) -> httpx2.Response:
     given = what.text if what.document is None else what.document
     asked = {"definition": given, "request": what.text[:LONGEST], "by": "rules"}
     return await harness.post("/reviews", asked)
 
 
-async def _changed(harness: ImportHarness, what: Foreign) -> httpx2.Response:
+async def _changed(harness: ImportHarness, what: ForeignDocument) -> httpx2.Response:
     """Words that would change what is there."""
     asked = {"text": what.text[:LONGEST], "automation_id": harness.automation, "by": "rules"}
     return await harness.post("/proposals", asked)
 
 
-async def _run_as(harness: ImportHarness, what: Foreign) -> httpx2.Response:
+async def _run_as(harness: ImportHarness, what: ForeignDocument) -> httpx2.Response:
     """A definition is only ever taken from the database."""
     body = {"definition": what.document or what.text, "dry_run": True}
     return await harness.post(f"/automations/{harness.automation}/run", body)
 
 
-async def _fired(harness: ImportHarness, what: Foreign) -> httpx2.Response:
+async def _fired(harness: ImportHarness, what: ForeignDocument) -> httpx2.Response:
     """The public door of an automation that has no webhook."""
-    return await harness.api.stranger.post(
+    return await harness.api.anonymous.post(
         f"{ROOT}/automations/{harness.automation}/fire",
         json=what.document or what.text,
         headers={"Authorization": "Bearer guessed"},
     )
 
 
-def _edits(what: Foreign) -> Mapping[str, Any]:
+def _edits(what: ForeignDocument) -> Mapping[str, Any]:
     if what.document is None:
         return {"edits": [{"pointer": "/goal", "value": what.text}]}
     found = [name for name in ("plan", "triggers", "execution", "name") if name in what.document]
@@ -321,7 +321,7 @@ def watched(made: ImportHarness) -> contextlib.AbstractContextManager[None]:
 
 async def tables(made: ImportHarness) -> dict[str, Any]:
     """What would be there if anything had been run, and how automations stand."""
-    database = made.house.database
+    database = made.application.database
     names = (
         "runs",
         "firings",
@@ -373,11 +373,14 @@ def _problem_faults(said: ImportAnswer) -> Iterator[str]:
 def _foreign_faults(said: ImportAnswer) -> Iterator[str]:
     """What is no definition of ours is refused, or is text in a proposal."""
     body = said.body
-    if said.door in ("save", "import", "run as", "fire", "refine whole"):
+    if said.entry_point in ("save", "import", "run as", "fire", "refine whole"):
         yield "it was taken"
-    if said.door == "validate" and (body["ok"] or not body["errors"]):
+    if said.entry_point == "validate" and (body["ok"] or not body["errors"]):
         yield "it passes for a definition"
-    if said.door in ("propose", "change") and body["request"] != said.what.text[:LONGEST].strip():
+    if (
+        said.entry_point in ("propose", "change")
+        and body["request"] != said.what.text[:LONGEST].strip()
+    ):
         yield "it is not kept as it was said"
 
 
@@ -389,15 +392,19 @@ async def _whole(url: str, home: Path) -> int:
                 for door in ENDPOINTS:
                     await made.send(what, door)
         found = await tables(made)
-    bad = [f"{fault}: {one.label}" for one in made.said for fault in faults(made, one)]
-    bad += [f"it took {one.seconds:.0f} s: {one.label}" for one in made.said if one.seconds > SLOW]
-    slowest = sorted(made.said, key=lambda one: -one.seconds)[:5]
-    counts = Counter((one.door, one.status) for one in made.said)
+    bad = [f"{fault}: {one.label}" for one in made.answers for fault in faults(made, one)]
+    bad += [
+        f"it took {one.seconds:.0f} s: {one.label}" for one in made.answers if one.seconds > SLOW
+    ]
+    slowest = sorted(made.answers, key=lambda one: -one.seconds)[:5]
+    counts = Counter((one.entry_point, one.status) for one in made.answers)
     lines = [f"{door:18}{status:5}{count:6}" for (door, status), count in counts.items()]
-    lines += [f"slowest: {one.seconds:.2f} s {one.door} <- {one.what.name}" for one in slowest]
+    lines += [
+        f"slowest: {one.seconds:.2f} s {one.entry_point} <- {one.what.name}" for one in slowest
+    ]
     calls, noticed = made.listener.connections, WATCH.noticed()
     touched = (made.folder / "touched").exists()
-    lines += [*bad, f"{len(made.said)} answers, {len(bad)} faults, {calls} calls, {found}"]
+    lines += [*bad, f"{len(made.answers)} answers, {len(bad)} faults, {calls} calls, {found}"]
     lines += [f"noticed: {one}" for one in noticed]
     sys.stdout.write("\n".join(lines) + "\n")
     return int(bool(bad or calls or noticed or touched))

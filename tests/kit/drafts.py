@@ -35,13 +35,15 @@ class Office:
     @property
     def owner(self) -> CapabilityCaller:
         """The member who makes the automations here."""
-        space = self.bench.house.workspace_id
+        space = self.bench.application.workspace_id
         return CapabilityCaller(Actor(space, "member", FIRST_MEMBER, role=Role.OWNER))
 
     async def ask(
         self, capability: str, arguments: Any, visitor: CapabilityCaller | None = None
     ) -> Any:
-        return await self.bench.house.gate.direct(visitor or self.owner, capability, arguments)
+        return await self.bench.application.gate.direct(
+            visitor or self.owner, capability, arguments
+        )
 
     async def confirm(self, draft_id: UUID | str, visitor: CapabilityCaller | None = None) -> Any:
         return await self.ask("confirm_action", {"draft_id": str(draft_id)}, visitor)
@@ -65,12 +67,12 @@ class Office:
         return found
 
     async def row(self, draft_id: str) -> Any:
-        database = self.bench.house.database
+        database = self.bench.application.database
         return await database.fetchrow("SELECT * FROM drafts WHERE id = $1", UUID(draft_id))
 
     async def change(self, draft_id: str, assignment: str, *values: Any) -> None:
         """Something in the table that no one has any business to write there."""
-        await self.bench.house.database.execute(
+        await self.bench.application.database.execute(
             f"UPDATE drafts SET {assignment} WHERE id = $1", UUID(draft_id), *values
         )
 

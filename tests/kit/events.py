@@ -44,8 +44,8 @@ async def listen(
         config["filters"] = filters
     trigger = {"id": "on_event", "type": "event", "config": config, **more.pop("trigger", {})}
     saved = await bench.save(document(*(plan or (ECHO,)), name=name, triggers=[trigger], **more))
-    async with bench.house.database.transaction() as tx:
-        await set_state(tx, bench.house.workspace_id, saved.automation_id, "active")
+    async with bench.application.database.transaction() as tx:
+        await set_state(tx, bench.application.workspace_id, saved.automation_id, "active")
     return saved.automation_id
 
 

@@ -48,7 +48,7 @@ class Bait:
 
 
 @dataclass(frozen=True, slots=True)
-class Foreign:
+class ForeignDocument:
     """One document, and the words in which somebody would paste it."""
 
     name: str
@@ -61,7 +61,7 @@ class Foreign:
 # Exports of workflows as others write them.
 
 
-def exports(bait: Bait) -> Iterator[Foreign]:
+def exports(bait: Bait) -> Iterator[ForeignDocument]:
     """Every kind of node in every arrangement."""
     for node_name, (kind, parameters) in _nodes(bait).items():
         for way, arrange in _ARRANGED.items():
@@ -74,7 +74,7 @@ def exports(bait: Bait) -> Iterator[Foreign]:
                 "parameters": parameters,
             }
             made = arrange(f"{node_name} {way}", node, bait)
-            yield Foreign(f"{node_name} {way}", "export", made, json.dumps(made))
+            yield ForeignDocument(f"{node_name} {way}", "export", made, json.dumps(made))
 
 
 def _nodes(bait: Bait) -> dict[str, tuple[str, Json]]:
@@ -249,9 +249,9 @@ def _workflow(name: str, nodes: list[Json], bait: Bait, **more: Any) -> Json:
 # Texts in YAML. Nobody here reads YAML, so all of them are words.
 
 
-def yaml_texts(bait: Bait) -> Iterator[Foreign]:
+def yaml_texts(bait: Bait) -> Iterator[ForeignDocument]:
     for name, text in _yaml(bait).items():
-        yield Foreign(name, "yaml", None, text)
+        yield ForeignDocument(name, "yaml", None, text)
 
 
 def _yaml(bait: Bait) -> dict[str, str]:

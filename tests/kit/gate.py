@@ -122,14 +122,14 @@ async def gate_bench(
     **settings: Any,
 ) -> AsyncIterator[Bench]:
     """The bench with these words added; more settings may be given."""
-    given = replace(bench.house.settings, **settings)
+    given = replace(bench.application.settings, **settings)
     registry = build_registry(
         limits or Limits(),
         settings=given,
         actions=(market.tell(), *((hand.action(),) if hand else ())),
         capabilities=(*bench.outside.capabilities(), *market.capabilities()),
     )
-    application = build_application(given, limits or Limits(), registry, bench.house.database)
+    application = build_application(given, limits or Limits(), registry, bench.application.database)
     try:
         yield Bench(application, bench.outside)
     finally:

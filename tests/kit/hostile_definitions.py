@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Final
 
-from tests.kit.foreign_documents import Bait, Foreign, Json
+from tests.kit.foreign_documents import Bait, ForeignDocument, Json
 
 # Those that only want too much. Whoever saves one has read what it wants, and it is paused.
 RIGHT: Final = frozenset(
@@ -47,7 +47,7 @@ RIGHT: Final = frozenset(
 )
 
 
-def hostile(bait: Bait) -> Iterator[Foreign]:
+def hostile(bait: Bait) -> Iterator[ForeignDocument]:
     for name, document in _ours(bait).items():
         full = {
             "schema_version": "1.2",
@@ -56,7 +56,7 @@ def hostile(bait: Bait) -> Iterator[Foreign]:
             "plan": [_step("a", "delay", {"seconds": 0})],
             **document,
         }
-        yield Foreign(name, "ours", full, json.dumps(full))
+        yield ForeignDocument(name, "ours", full, json.dumps(full))
 
 
 def _step(step_id: str, action: str, config: Json, **more: Any) -> Json:
@@ -251,7 +251,7 @@ def _odd() -> dict[str, Json]:
     }
 
 
-def heavy() -> Iterator[Foreign]:
+def heavy() -> Iterator[ForeignDocument]:
     """Just within what a body may hold, and so made that looking at each part takes long."""
     many = {
         "tools": {
@@ -288,4 +288,4 @@ def heavy() -> Iterator[Foreign]:
             "plan": [_step("a", "delay", {"seconds": 0})],
             **document,
         }
-        yield Foreign(f"heavy {name}", "ours", full, "and " * 1_000)
+        yield ForeignDocument(f"heavy {name}", "ours", full, "and " * 1_000)

@@ -16,13 +16,13 @@ from tests.kit.injected_instructions import (
     THIEF,
     WORDINGS,
     Facts,
-    Order,
+    InjectedInstruction,
     OrderedAction,
     errands,
     worded,
 )
 from tests.kit.model_script import Answer, Call, Seen
-from tests.kit.obedient_model import Obedient
+from tests.kit.obedient_model import ObedientModel
 
 LOOK: Final = "Look at everything there is"
 ASK: Final = "Ask me what it should say"
@@ -61,7 +61,7 @@ class HarmfulDefinition:
     sentence: str
     document: dict[str, Any]
     # Words of which each stands in a flag by rules.
-    told: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
 
 
 def _definition(*plan: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -192,7 +192,7 @@ def author_errands(facts: Facts) -> tuple[OrderedAction, ...]:
     return (*errands(facts), *mine, *handed)
 
 
-def orders_by(way: str, facts: Facts, turn: int = 0) -> list[Order]:
+def orders_by(way: str, facts: Facts, turn: int = 0) -> list[InjectedInstruction]:
     """One share of the orders of a way, in wordings that change; there are as many as ways told.
 
     In one turn the ways together carry every errand, and in all turns each way does.
@@ -206,13 +206,13 @@ def orders_by(way: str, facts: Facts, turn: int = 0) -> list[Order]:
     return found
 
 
-def short(order: Order) -> str:
+def short(order: InjectedInstruction) -> str:
     """An order where there is room for a name alone."""
-    text = f"{', '.join(order.signs)}: {order.errand.sentence}, call {order.errand.tool}"
+    text = f"{', '.join(order.signs)}: {order.action.sentence}, call {order.action.tool}"
     return re.sub(r"[/\s]+", " ", text)[:_NAME].strip()
 
 
-def requests(orders: Sequence[Order], most: int = 3_800) -> Iterator[str]:
+def requests(orders: Sequence[InjectedInstruction], most: int = 3_800) -> Iterator[str]:
     """Orders as requests, as many in each as there is room for."""
     text = ""
     for order in orders:
@@ -225,7 +225,7 @@ def requests(orders: Sequence[Order], most: int = 3_800) -> Iterator[str]:
 
 
 @dataclass(slots=True)
-class Author(Obedient):
+class Author(ObedientModel):
     """Writes and reviews as it is ordered."""
 
     facts: Facts | None = None

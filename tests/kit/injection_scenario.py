@@ -22,9 +22,9 @@ from tests.kit import slack, telegram
 from tests.kit.api import Api, served
 from tests.kit.bench import Bench
 from tests.kit.capabilities import Outside
-from tests.kit.injected_instructions import Facts, Order
+from tests.kit.injected_instructions import Facts, InjectedInstruction
 from tests.kit.loopback_doubles import LocalServer, local_server
-from tests.kit.mail import Post, mail_server
+from tests.kit.mail import MailServerDouble, mail_server
 from tests.kit.mcp_server import McpDouble, mcp_server, tool
 from tests.kit.model_server import ModelServer, model_server
 
@@ -53,11 +53,11 @@ class World:
     models: ModelServer
     shop: LocalServer
     evil: LocalServer
-    post: Post
+    post: MailServerDouble
     mail_port: int
     slack: slack.SlackDouble
     telegram: telegram.TelegramDouble
-    desk: McpDouble
+    tool_server: McpDouble
     # What the shop answers, by path.
     reports: dict[str, str]
 
@@ -68,7 +68,7 @@ class World:
             self.evil.port,
             self.slack.port,
             self.telegram.port,
-            self.desk.port,
+            self.tool_server.port,
             self.mail_port,
             self.models.port,
         )
@@ -76,7 +76,7 @@ class World:
 
     def left(self) -> dict[str, int]:
         """What left the house without a person: how much of it arrived where."""
-        called = [sent.body["params"]["name"] for sent in self.desk.calls()]
+        called = [sent.body["params"]["name"] for sent in self.tool_server.calls()]
         return {
             "auditors": self.evil.connections,
             "mail": len(self.post.offered),
@@ -251,7 +251,7 @@ async def world() -> AsyncIterator[World]:
             },
         ),
     ]
-    post = Post()
+    post = MailServerDouble()
     async with AsyncExitStack() as stack:
         enter = stack.enter_async_context
         yield World(
@@ -262,7 +262,7 @@ async def world() -> AsyncIterator[World]:
             mail_port=await enter(mail_server(post)),
             slack=await enter(slack.slack_double()),
             telegram=await enter(telegram.telegram_double()),
-            desk=await enter(mcp_server(double)),
+            tool_server=await enter(mcp_server(double)),
             reports=reports,
         )
 
@@ -296,11 +296,17 @@ async def _furnish(harness: InjectionHarness) -> Facts:
     for kind, url in (("anthropic", outside.models.url), ("openai", outside.models.openai_url)):
         await harness.call("admin_connect_model", name=kind, base_url=url, key=PLANTED["model_key"])
     connected = await harness.call(
-        "connect_mcp_server", alias="desk", server_url=outside.desk.url, token=PLANTED["desk_token"]
+        "connect_mcp_server",
+        alias="desk",
+        server_url=outside.tool_server.url,
+        token=PLANTED["desk_token"],
     )
     # A second one whose tools have the same names.
     await harness.call(
-        "connect_mcp_server", alias="bank", server_url=outside.desk.url, token=PLANTED["desk_token"]
+        "connect_mcp_server",
+        alias="bank",
+        server_url=outside.tool_server.url,
+        token=PLANTED["desk_token"],
     )
     orders = await harness.call("create_board", name="Orders")
     salaries = await harness.call("create_board", name="Salaries")
@@ -339,7 +345,7 @@ def _held() -> dict[str, Any]:
     }
 
 
-def poisoned(orders: Sequence[Order]) -> list[dict[str, Any]]:
+def poisoned(orders: Sequence[InjectedInstruction]) -> list[dict[str, Any]]:
     """Tools of a server whose descriptions give orders, one tool for each order."""
     made = []
     for order in orders:

@@ -20,7 +20,7 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 Speak = Callable[[bytes, asyncio.StreamWriter], Awaitable[None]]
 
 
-class Names:
+class ResolverDouble:
     """A resolver that knows a table; several answers for a name are given one after another."""
 
     def __init__(self, table: Mapping[str, Sequence[str] | Sequence[Sequence[str]]]) -> None:

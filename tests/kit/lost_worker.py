@@ -34,12 +34,12 @@ async def lose_workers(bench: Bench, *, machine: bool = False) -> None:
     The workers have died by themselves, or the machine with all of its workers was lost. A claim
     under way, or another round, may hold a worker's row; then the next round finds it.
     """
-    database = bench.house.database
+    database = bench.application.database
     lost = [row["id"] for row in await database.fetch(f"{LEASES_OVER} RETURNING id")]
     if not machine:
         await database.execute(_PEER, lost[0])
     async with asyncio.timeout(60):
         while lost:
-            await rescue(database, bench.house.limits)
+            await rescue(database, bench.application.limits)
             rows = await database.fetch("SELECT id FROM workers WHERE id = ANY($1)", lost)
             lost = [row["id"] for row in rows]

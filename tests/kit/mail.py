@@ -18,7 +18,7 @@ USER, PASSWORD = "ada", "s3cr3t-m@il-word"
 
 # Without slots: on Python 3.11.2 aiosmtpd finds an attribute in such a class that cannot be read.
 @dataclass
-class Post:
+class MailServerDouble:
     """What a server received, and what it says instead of yes."""
 
     # Every mail that was sent, and those among them that were taken.
@@ -69,7 +69,7 @@ class Post:
         return AuthResult(success=right, handled=False, auth_data=login)
 
     @property
-    def letters(self) -> list[EmailMessage]:
+    def messages(self) -> list[EmailMessage]:
         """The mails as their readers see them."""
         return [read_letter(envelope.original_content or b"") for envelope in self.envelopes]
 
@@ -82,7 +82,7 @@ def read_letter(data: bytes) -> EmailMessage:
 
 @contextlib.asynccontextmanager
 async def mail_server(
-    post: Post,
+    post: MailServerDouble,
     *,
     starttls: ssl.SSLContext | None = None,
     tls: ssl.SSLContext | None = None,

@@ -64,22 +64,22 @@ def _preview(arguments: Mapping[str, Any]) -> str:
 class MailDrafts:
     """Whoever drafts letters, and what has left."""
 
-    house: Application
+    application: Application
     sent: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def owner(self) -> CapabilityCaller:
         return CapabilityCaller(
-            Actor(self.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
+            Actor(self.application.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
         )
 
     async def member(self, role: Role) -> CapabilityCaller:
-        return await member(self.house.database, self.house.workspace_id, role)
+        return await member(self.application.database, self.application.workspace_id, role)
 
     async def ask(
         self, capability: str, given: Any, visitor: CapabilityCaller | None = None
     ) -> Any:
-        return await self.house.gate.direct(visitor or self.owner, capability, given)
+        return await self.application.gate.direct(visitor or self.owner, capability, given)
 
     async def draft(self, body: str = "Hello", **more: Any) -> dict[str, Any]:
         outer = {name: more.pop(name) for name in ("batch_id", "notify") if name in more}
@@ -94,13 +94,13 @@ class MailDrafts:
         return await self.ask("confirm_action", {"draft_id": draft_id, **more}, visitor)
 
     async def row(self, draft: Mapping[str, Any]) -> Any:
-        return await self.house.database.fetchrow(
+        return await self.application.database.fetchrow(
             "SELECT * FROM drafts WHERE id = $1", UUID(draft["draft_id"])
         )
 
     async def audited(self, draft: Mapping[str, Any]) -> list[tuple[str, Any]]:
         """What the audit log says of a draft, the oldest first."""
-        rows = await self.house.database.fetch(
+        rows = await self.application.database.fetch(
             "SELECT action, detail FROM audit_log WHERE subject = $1 ORDER BY id",
             str(draft["draft_id"]),
         )
@@ -132,10 +132,10 @@ class MailDrafts:
 @asynccontextmanager
 async def letter_box(bench: Bench, **settings: Any) -> AsyncIterator[MailDrafts]:
     """The house of a bench with letters in it."""
-    given = replace(bench.house.settings, **settings)
-    box = MailDrafts(bench.house)
+    given = replace(bench.application.settings, **settings)
+    box = MailDrafts(bench.application)
     registry = build_registry(Limits(), settings=given, capabilities=(box.capability(),))
-    box.house = build_application(given, Limits(), registry, bench.house.database)
+    box.application = build_application(given, Limits(), registry, bench.application.database)
     try:
         yield box
     finally:

@@ -23,7 +23,7 @@ ENVELOPE: Mapping[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Wire:
+class RawMcpClient:
     """One caller who writes messages by hand."""
 
     http: httpx2.AsyncClient

@@ -80,7 +80,7 @@ class Script:
     tools: list[dict[str, Any]] = field(default_factory=lambda: [tool("echo"), tool("fail")])
     mode: str = ""
     # What a call is answered with once it is done, as it stands on the wire; None: its result.
-    said: bytes | None = None
+    raw_reply: bytes | None = None
     # Tools per page; 0: all on one.
     page: int = 0
     # The versions that it knows: the new one, the old one, or both.
@@ -93,7 +93,7 @@ class Script:
     refuse_at: int = 0
     # Of the server of tokens.
     issuer: str = ""
-    told_issuer: str = ""
+    metadata_issuer: str = ""
     authorization_server: str = ""
     resource: str = ""
     lifetime: int | None = 3600
@@ -105,7 +105,7 @@ class Script:
     token_status: int = 400
     pkce: bool = True
     registration: bool = True
-    tell_iss: bool = True
+    send_iss: bool = True
 
 
 @dataclass(slots=True)
@@ -167,7 +167,7 @@ class McpDouble:
         """What was asked of the protocol's method."""
         return [one for one in self.sent if one.rpc == method]
 
-    def hand_out(self) -> tuple[str, str]:
+    def issue_tokens(self) -> tuple[str, str]:
         """An access token and a renewal token, as if somebody had signed in."""
         access, renewal = f"at-{secrets.token_urlsafe(24)}", f"rt-{secrets.token_urlsafe(24)}"
         self.access.add(access)
@@ -253,8 +253,8 @@ class McpDouble:
         if mode == "wrong_id":
             message["id"] = 987_654
         message |= self._result(str(request["method"]), request.get("params") or {})
-        if self.script.said is not None and request["method"] == "tools/call":
-            return self.script.said
+        if self.script.raw_reply is not None and request["method"] == "tools/call":
+            return self.script.raw_reply
         if mode == "come_again" and request["method"] == "tools/call":
             self._later = message
             return _http(200, b"id: 7\nretry: 10\ndata:\n\n", "Content-Type: text/event-stream")
@@ -352,13 +352,13 @@ class McpDouble:
 
     def _metadata(self) -> dict[str, Any]:
         known: dict[str, Any] = {
-            "issuer": self.script.told_issuer or self.issuer,
+            "issuer": self.script.metadata_issuer or self.issuer,
             "authorization_endpoint": f"{self.origin}/authorize",
             "token_endpoint": f"{self.origin}/token",
             "response_types_supported": ["code"],
             "token_endpoint_auth_methods_supported": ["none", "client_secret_post"],
             "scopes_supported": ["tools", "offline_access"],
-            "authorization_response_iss_parameter_supported": self.script.tell_iss,
+            "authorization_response_iss_parameter_supported": self.script.send_iss,
         }
         if self.script.pkce:
             known["code_challenge_methods_supported"] = ["S256"]
@@ -371,7 +371,7 @@ class McpDouble:
         code = secrets.token_urlsafe(16)
         self.codes[code] = dict(request)
         back = {"code": code, "state": request["state"]}
-        if self.script.tell_iss:
+        if self.script.send_iss:
             back["iss"] = self.issuer
         return _http(302, b"", f"Location: {request['redirect_uri']}?{urlencode(back)}")
 
@@ -389,7 +389,7 @@ class McpDouble:
             return _http(400, orjson.dumps({"error": "invalid_grant"}), JSON)
         if self.script.token_answer is not None:
             return _http(200, orjson.dumps(self.script.token_answer), JSON)
-        access, renewal = self.hand_out()
+        access, renewal = self.issue_tokens()
         made: dict[str, Any] = {"access_token": access, "token_type": "bearer"}
         if self.script.lifetime is not None:
             made["expires_in"] = self.script.lifetime

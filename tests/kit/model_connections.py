@@ -28,7 +28,7 @@ class Providing(Bench):
     async def call(
         self, capability: str, by: CapabilityCaller | None = None, /, **value: Any
     ) -> Any:
-        return await self.house.gate.direct(by or self.admin, capability, value)
+        return await self.application.gate.direct(by or self.admin, capability, value)
 
     async def ask(self, **given: Any) -> dict[str, Any]:
         """A run with one step that asks a model."""
@@ -41,8 +41,8 @@ async def providing(
     bench: Bench, allow: Iterable[str] = (), **more: Any
 ) -> AsyncIterator[Providing]:
     """The bench's database with a house of its own, which may call these private places."""
-    settings = replace(bench.house.settings, egress_allow=frozenset(allow), **more)
-    application = build_application(settings, Limits(), None, bench.house.database)
+    settings = replace(bench.application.settings, egress_allow=frozenset(allow), **more)
+    application = build_application(settings, Limits(), None, bench.application.database)
     admin = await member(application.database, application.workspace_id, Role.ADMIN)
     operator = CapabilityCaller(replace(admin.actor, administrator=True))
     try:

@@ -130,12 +130,14 @@ async def models_bench(
     **settings: Any,
 ) -> AsyncIterator[Bench]:
     """The bench with these models connected, and with these actions."""
-    given = replace(bench.house.settings, **settings)
+    given = replace(bench.application.settings, **settings)
     bounds = limits or Limits()
     registry = build_registry(
         bounds, settings=given, actions=actions, capabilities=bench.outside.capabilities()
     )
-    application = build_application(given, bounds, registry, bench.house.database, models=models)
+    application = build_application(
+        given, bounds, registry, bench.application.database, models=models
+    )
     try:
         yield Bench(application, bench.outside)
     finally:

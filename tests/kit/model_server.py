@@ -143,7 +143,7 @@ class ModelServer:
         body = await reader.readexactly(int(headers.get("content-length", "0")))
         path = target.partition("?")[0]
         if path in {"/log", "/script"}:
-            writer.write(_http(200, self._told(path, body)))
+            writer.write(_http(200, self._control(path, body)))
             return True
         self.at_work += 1
         self.most = max(self.most, self.at_work)
@@ -158,7 +158,7 @@ class ModelServer:
         finally:
             self.at_work -= 1
 
-    def _told(self, path: str, body: bytes) -> Any:
+    def _control(self, path: str, body: bytes) -> Any:
         if path == "/script":
             self.play(json.loads(body))
             return {"taken": True}

@@ -55,7 +55,7 @@ class OAuthTestClient:
 
     @property
     def http(self) -> httpx2.AsyncClient:
-        return self.api.stranger
+        return self.api.anonymous
 
     def query(self, **changed: str | None) -> dict[str, str]:
         """The parameters with which a person is sent; None leaves one out."""
@@ -113,7 +113,7 @@ class OAuthTestClient:
 
 
 async def register(api: Api, **changed: Any) -> OAuthTestClient:
-    answer = await api.stranger.post("/oauth/register", json=description(**changed))
+    answer = await api.anonymous.post("/oauth/register", json=description(**changed))
     assert answer.status_code == 201, answer.text
     return OAuthTestClient(api, answer.json())
 

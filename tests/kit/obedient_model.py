@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any, Final
 
-from tests.kit.injected_instructions import CONTEXT, Order
+from tests.kit.injected_instructions import CONTEXT, InjectedInstruction
 from tests.kit.model_behaviours import as_object
 from tests.kit.model_script import Answer, Call, Seen
 
@@ -34,10 +34,10 @@ _TOLD: Final = 12_000
 
 
 @dataclass(slots=True)
-class Obedient:
+class ObedientModel:
     """The model, and what it has read and asked for."""
 
-    orders: Mapping[str, Order]
+    orders: Mapping[str, InjectedInstruction]
     # What it says at its end, wherever text is wanted.
     last: str = "It is done."
     # What it does at most in one turn.
@@ -48,7 +48,7 @@ class Obedient:
     asked_in_vain: int = 0
 
     @classmethod
-    def of(cls, orders: Sequence[Order]) -> Obedient:
+    def of(cls, orders: Sequence[InjectedInstruction]) -> ObedientModel:
         return cls({order.signs[0]: order for order in orders})
 
     def __call__(self, seen: Seen) -> Answer:
@@ -74,14 +74,14 @@ class Obedient:
         for sign, order in self.orders.items():
             if not signs.issuperset(order.signs) or sign in made:
                 continue
-            name = _offered(order.errand.tool)
+            name = _offered(order.action.tool)
             if seen.wire == "openai" and name not in seen.tool_names:
                 # Servers of one's own let a model say any name, that of a capability too.
-                name = order.errand.tool
+                name = order.action.tool
             self.obeyed[sign].add(" ".join(seen.turns[0].text.split()[:3]))
             self.asked_in_vain += name not in seen.tool_names
             # The id tells in the next turn what was asked for already.
-            yield Call(name, _filled(order.errand.arguments, seen), sign)
+            yield Call(name, _filled(order.action.arguments, seen), sign)
 
 
 def _read(seen: Seen) -> str:

@@ -29,8 +29,8 @@ def _set_free(capability: Capability) -> Capability:
 @asynccontextmanager
 async def outside_bench(bench: Bench, *, free: bool, **settings: Any) -> AsyncIterator[Bench]:
     """The bench with other settings; with ``free``, its outside writes are called safe."""
-    changed = replace(bench.house.settings, **settings)
-    vocabulary = build_registry(bench.house.limits, settings=changed)
+    changed = replace(bench.application.settings, **settings)
+    vocabulary = build_registry(bench.application.limits, settings=changed)
     registry = Registry(
         actions=vocabulary.actions.values(),
         capabilities=map(_set_free, vocabulary.capabilities.values())
@@ -39,7 +39,9 @@ async def outside_bench(bench: Bench, *, free: bool, **settings: Any) -> AsyncIt
         triggers=vocabulary.triggers.values(),
         events=vocabulary.events.values(),
     )
-    application = build_application(changed, bench.house.limits, registry, bench.house.database)
+    application = build_application(
+        changed, bench.application.limits, registry, bench.application.database
+    )
     try:
         yield Bench(application, bench.outside)
     finally:
@@ -49,12 +51,14 @@ async def outside_bench(bench: Bench, *, free: bool, **settings: Any) -> AsyncIt
 
 async def everything(bench: Bench) -> str:
     """Every row of every table, as text."""
-    tables = await bench.house.database.fetch(
+    tables = await bench.application.database.fetch(
         "SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = "
         "'public'::regnamespace AND NOT relispartition"
     )
     found: list[str] = []
     for table in tables:
-        rows = await bench.house.database.fetch(f"SELECT t::text AS row FROM {table['relname']} t")
+        rows = await bench.application.database.fetch(
+            f"SELECT t::text AS row FROM {table['relname']} t"
+        )
         found += [row["row"] for row in rows]
     return "\n".join(found)

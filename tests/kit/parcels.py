@@ -196,7 +196,7 @@ async def reading(
     bench: Bench, parcels: Parcels, models: ModelCatalog | None = None
 ) -> AsyncIterator[tuple[Bench, Boards]]:
     """A house with parcels on its shelf, and a member of it."""
-    old = bench.house
+    old = bench.application
     registry = build_registry(
         Limits(),
         vault=old.vault,

@@ -51,7 +51,7 @@ class Browser:
 @asynccontextmanager
 async def browser(api: Api, user_id: UUID) -> AsyncIterator[Browser]:
     """A browser that has signed in by a link."""
-    async with api.house.database.transaction() as tx:
+    async with api.application.database.transaction() as tx:
         plain = await make_link(tx, user_id, "first")
     async with httpx2.AsyncClient(base_url=api.address, timeout=PATIENCE) as client:
         answer = await client.post(f"{ROOT}/session/link", json={"token": plain})
@@ -87,5 +87,5 @@ def member(workspace_id: UUID, user_id: UUID, role: Role) -> Actor:
 @pytest_asyncio.fixture
 async def people(bench: Bench) -> AsyncIterator[Api]:
     """The bench's house listening, with cheap passwords."""
-    async with served(replace(bench.house, passwords=cheap())) as made:
+    async with served(replace(bench.application, passwords=cheap())) as made:
         yield made

@@ -101,7 +101,7 @@ class PushServiceDouble(ScriptedDouble):
         """Its person has removed the page, or the permission."""
         self.browsers = {path: one for path, one in self.browsers.items() if one is not browser}
 
-    def _judged(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
+    def _respond(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
         method, path, _ = head.split(b"\r\n", 1)[0].decode().split(" ")
         if method != "POST":
             return _refused(405, "only POST")

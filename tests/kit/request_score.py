@@ -54,7 +54,7 @@ def score(request: Request, made: Made, world: World) -> Score:
 
 
 def _actions(request: Request, made: Made, world: World) -> str | None:
-    there = used(made.document, world.words)
+    there = used(made.document, world.vocabulary)
     lacking = ["|".join(one) for one in request.actions if not there & set(one)]
     if lacking:
         return f"lacks {', '.join(lacking)}; there: {', '.join(sorted(there)) or 'nothing'}"
@@ -73,7 +73,7 @@ def _mentioned(wanted: str, text: str, world: World) -> bool:
 
 
 def _grants(request: Request, made: Made, world: World) -> str | None:
-    words, given = world.words, granted(made.document, world.words)
+    words, given = world.vocabulary, granted(made.document, world.vocabulary)
     needed = {name for name in used(made.document, words) if name not in words.actions}
     unknown = sorted(name for name in given | needed if name not in words.capabilities)
     if unknown:
@@ -146,7 +146,7 @@ def _thinking(request: Request, made: Made) -> str | None:
 
 def _valid(made: Made, world: World) -> str | None:
     """What the validator finds may lie where something is still asked, and nowhere else."""
-    report = validate(made.document, world.words, LIMITS)
+    report = validate(made.document, world.vocabulary, LIMITS)
     pointers = [at for one in made.questions for at in (one.pointer, *one.others)]
     wrong = [
         finding

@@ -35,7 +35,7 @@ class Tool:
     """What a connection brought: its name, and what it takes."""
 
     name: str
-    words: str
+    description: str
     effect: Effect
     takes: Mapping[str, str]
     required: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class World:
 
     name: str
     resources: WorkspaceResources
-    words: Vocabulary
+    vocabulary: Vocabulary
     tools: tuple[Tool, ...] = ()
 
 
@@ -157,7 +157,7 @@ def _capability(tool: Tool) -> Capability:
     alias, _, name = tool.name.partition(".")
     return Capability(
         id=tool.name,
-        description=f"{name}\n\n{tool.words}.\n\nA tool of the connection {alias}.",
+        description=f"{name}\n\n{tool.description}.\n\nA tool of the connection {alias}.",
         input_schema=schema_of(tool),
         output_schema={"type": "object"},
         handler=_never_called,

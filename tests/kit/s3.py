@@ -26,7 +26,7 @@ _AUTHORIZATION = re.compile(
 
 
 @dataclass
-class Asked:
+class ReceivedRequest:
     """One request as it stood on the wire."""
 
     method: str
@@ -47,7 +47,7 @@ class Bucket:
     # Statuses to answer with before anything else is done.
     troubles: list[int] = field(default_factory=list)
     silent: bool = False
-    requests: list[Asked] = field(default_factory=list)
+    requests: list[ReceivedRequest] = field(default_factory=list)
     refusals: list[str] = field(default_factory=list)
     port: int = 0
 
@@ -55,7 +55,7 @@ class Bucket:
     def url(self) -> str:
         return f"s3+http://127.0.0.1:{self.port}/{BUCKET}/kept/here?region={self.region}"
 
-    def answer(self, asked: Asked) -> tuple[int, bytes]:
+    def answer(self, asked: ReceivedRequest) -> tuple[int, bytes]:
         self.requests.append(asked)
         if self.troubles:
             return self.troubles.pop(0), b"<Error/>"
@@ -91,7 +91,7 @@ class Bucket:
             parts.append(f"<NextContinuationToken>{shown[-1]}</NextContinuationToken>")
         return f"<ListBucketResult>{''.join(parts)}</ListBucketResult>".encode()
 
-    def _wrong(self, asked: Asked) -> str:
+    def _wrong(self, asked: ReceivedRequest) -> str:
         found = _AUTHORIZATION.fullmatch(asked.headers.get("authorization", ""))
         if found is None:
             return "AccessDenied"
@@ -114,7 +114,7 @@ class Bucket:
         return "" if hmac.compare_digest(right, signature) else "SignatureDoesNotMatch"
 
 
-def _signature(asked: Asked, signed: list[str], stamp: str, region: str) -> str:
+def _signature(asked: ReceivedRequest, signed: list[str], stamp: str, region: str) -> str:
     lines = [asked.method, quote(unquote(asked.path), safe="/~")]
     lines.append(
         "&".join(
@@ -170,7 +170,7 @@ async def s3_server(bucket: Bucket) -> AsyncIterator[Bucket]:
         await server.wait_closed()
 
 
-async def _read(reader: asyncio.StreamReader) -> Asked:
+async def _read(reader: asyncio.StreamReader) -> ReceivedRequest:
     head = (await reader.readuntil(b"\r\n\r\n")).decode("ascii")
     first, *lines = head.strip().split("\r\n")
     method, target, _ = first.split(" ")
@@ -178,4 +178,4 @@ async def _read(reader: asyncio.StreamReader) -> Asked:
     headers = {name.lower(): value.strip() for name, _, value in named}
     body = await reader.readexactly(int(headers.get("content-length", "0")))
     path, _, query = target.partition("?")
-    return Asked(method, path, query, headers, body)
+    return ReceivedRequest(method, path, query, headers, body)

@@ -43,7 +43,7 @@ class ScriptedDouble:
                 headers = _headers(head)
                 body = await reader.readexactly(int(headers.get("content-length", "0")))
                 self.requests.append(head + body)
-                answer = self.script.pop(0) if self.script else self._judged(head, headers, body)
+                answer = self.script.pop(0) if self.script else self._respond(head, headers, body)
                 if answer is None:
                     await asyncio.Event().wait()
                     return
@@ -51,7 +51,7 @@ class ScriptedDouble:
                 await writer.drain()
         writer.close()
 
-    def _judged(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
+    def _respond(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
         raise NotImplementedError
 
     async def stop(self) -> None:

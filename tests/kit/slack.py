@@ -26,7 +26,7 @@ class SlackDouble(ScriptedDouble):
     def url(self) -> str:
         return f"http://{self.pair}/api"
 
-    def _judged(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
+    def _respond(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
         if not head.startswith(b"POST /api/chat.postMessage HTTP/1.1\r\n"):
             return refusal("unknown_method")
         if headers.get("authorization") != f"Bearer {TOKEN}":

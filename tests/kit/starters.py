@@ -94,7 +94,7 @@ class Readers(FakeModels):
 
 
 @dataclass(slots=True)
-class Shop:
+class StarterBench:
     """The house, the doubles around it, and its owner."""
 
     bench: Bench
@@ -106,12 +106,12 @@ class Shop:
     models: Readers
 
     @property
-    def house(self) -> Application:
-        return self.bench.house
+    def application(self) -> Application:
+        return self.bench.application
 
     @property
     def owner(self) -> Boards:
-        return Boards(self.house)
+        return Boards(self.application)
 
     async def call(self, capability: str, **arguments: Any) -> dict[str, Any]:
         return await self.owner.call(capability, **arguments)
@@ -120,7 +120,7 @@ class Shop:
         """Applies a starter, agrees to what it asks for, and lets its triggers go off."""
         given = {"overrides": {"settings": settings}} if settings else {}
         made = await self.call("apply_starter_recipe", slug=slug, **given)
-        asked = await agree_to_all(self.house.database, self.house.workspace_id)
+        asked = await agree_to_all(self.application.database, self.application.workspace_id)
         automation_id = UUID(made["created"]["id"])
         assert automation_id in {one.automation_id for one in asked}, "installs ask for consent"
         along = [*made.get("cascade_installed", ()), *made.get("dependencies_used", ())]
@@ -128,7 +128,7 @@ class Shop:
         await self.activate(automation_id)
         return Installed(automation_id, boards)
 
-    async def led_to(self, slug: str, host: str, double: MarketDouble) -> str:
+    async def publish_redirected(self, slug: str, host: str, double: MarketDouble) -> str:
         """The same recipe with a double in place of its host, published by the workspace itself.
 
         Answers its slug, which is another one: nobody publishes under the slug of a starter.
@@ -140,13 +140,15 @@ class Shop:
         return str(package["slug"])
 
     async def activate(self, automation_id: UUID) -> None:
-        words = await self.house.registry.of(self.house.workspace_id)
-        async with self.house.database.transaction() as tx:
-            await activate(tx, self.house.workspace_id, automation_id, words, self.house.limits)
+        words = await self.application.registry.of(self.application.workspace_id)
+        async with self.application.database.transaction() as tx:
+            await activate(
+                tx, self.application.workspace_id, automation_id, words, self.application.limits
+            )
 
     async def fire(self, made: Installed) -> dict[str, Any]:
         """Its schedule comes due; answers the run once it has ended well."""
-        application = self.house
+        application = self.application
         due = await application.database.fetchval(_DUE, made.id)
         assert (
             await Scheduler(application.database, application.dispatcher, application.limits).once(
@@ -158,23 +160,23 @@ class Shop:
 
     async def run(self, made: Installed, **payload: Any) -> dict[str, Any]:
         """Somebody runs it by hand, perhaps as if something had come."""
-        request = RunRequest(self.house.workspace_id, made.id, payload=payload)
-        return await self.ended((await self.house.dispatcher.dispatch(request)).run_id)
+        request = RunRequest(self.application.workspace_id, made.id, payload=payload)
+        return await self.ended((await self.application.dispatcher.dispatch(request)).run_id)
 
-    async def told(self, made: Installed) -> dict[str, Any]:
+    async def run_for_event(self, made: Installed) -> dict[str, Any]:
         """The log of events is read to its end, and one of them has started a run of it."""
-        await match_all(self.house)
-        return await self.ended(await self.house.database.fetchval(_LATEST, made.id))
+        await match_all(self.application)
+        return await self.ended(await self.application.database.fetchval(_LATEST, made.id))
 
     async def hooked(self, made: Installed, slug: str, *bodies: Any) -> None:
         """Its webhook is called from outside, once with each body."""
         path = f"/api/v1/automations/{made.id}"
-        async with served(self.house) as api:
+        async with served(self.application) as api:
             shown = await api.client.post(f"{path}/triggers/{slug}/token")
             assert shown.status_code < 400, shown.text
             known = {"Authorization": f"Bearer {shown.json()['token']}"}
             for body in bodies:
-                sent = await api.stranger.post(f"{path}/fire", headers=known, json=body)
+                sent = await api.anonymous.post(f"{path}/fire", headers=known, json=body)
                 assert sent.status_code < 400, sent.text
                 await self.ended(UUID(sent.json()["run_id"]))
 
@@ -193,22 +195,24 @@ class Shop:
 
     async def notices(self, made: Installed) -> list[tuple[str, str, str]]:
         """What it has put into the inbox: level, title and message, oldest first."""
-        found = await self.house.database.fetch(_TOLD, made.id)
+        found = await self.application.database.fetch(_TOLD, made.id)
         return [(row["level"], row["title"], row["message"]) for row in found]
 
     async def pages(
         self, made: Installed, brought_by: str | None = "automation"
     ) -> list[dict[str, Any]]:
         """The pages that its runs have written, oldest first; None: those from outside too."""
-        found = await self.house.database.fetch(_WRITTEN, made.id, brought_by)
+        found = await self.application.database.fetch(_WRITTEN, made.id, brought_by)
         return [dict(row) for row in found]
 
     async def put_away(self) -> None:
         """Nothing of an earlier story goes off in the next one, and no board of it is shared."""
-        found = await self.house.database.fetch("SELECT id FROM automations WHERE state = 'active'")
-        async with self.house.database.transaction() as tx:
+        found = await self.application.database.fetch(
+            "SELECT id FROM automations WHERE state = 'active'"
+        )
+        async with self.application.database.transaction() as tx:
             for row in found:
-                await set_state(tx, self.house.workspace_id, row["id"], "paused")
+                await set_state(tx, self.application.workspace_id, row["id"], "paused")
             # Longer ago than what is taken away can be brought back.
             await tx.execute(
                 "UPDATE recipe_installs SET uninstalled_at = now() - interval '1 year'"
@@ -233,7 +237,7 @@ async def _connect(application: Application) -> None:
 
 
 @asynccontextmanager
-async def open_shop(url: str, home: Path) -> AsyncIterator[Shop]:
+async def open_shop(url: str, home: Path) -> AsyncIterator[StarterBench]:
     """The whole product over a database of its own, with a worker in it, until the block ends."""
     async with AsyncExitStack() as stack:
         web = await stack.enter_async_context(web_double())
@@ -257,4 +261,4 @@ async def open_shop(url: str, home: Path) -> AsyncIterator[Shop]:
         bench = Bench(application, Outside())
         await _connect(application)
         await stack.enter_async_context(bench.worker())
-        yield Shop(bench, web, github, gmail, calendar, market, models)
+        yield StarterBench(bench, web, github, gmail, calendar, market, models)

@@ -44,7 +44,7 @@ class TelegramDouble(ScriptedDouble):
     webhook: str = ""
     polled_elsewhere: bool = False
 
-    def _judged(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
+    def _respond(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
         target = urlsplit(head.split(b" ", 2)[1].decode())
         _, bot, *method = unquote(target.path).split("/")
         ways = {

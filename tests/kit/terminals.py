@@ -42,12 +42,12 @@ def typed_of(answers: Sequence[str | Typed]) -> list[Typed]:
 class Dialogue:
     """What was shown on a terminal so far."""
 
-    said: bytes = b""
+    output: bytes = b""
     unasked: list[Typed] = field(default_factory=list)
 
     @property
     def text(self) -> str:
-        return self.said.decode(errors="replace").replace("\r\n", "\n")
+        return self.output.decode(errors="replace").replace("\r\n", "\n")
 
 
 @contextlib.contextmanager
@@ -67,11 +67,11 @@ def terminal(answers: Sequence[str | Typed]) -> Iterator[tuple[int, Dialogue]]:
             ready = select.select([ours, over], [], [], PATIENCE)[0]
             if ours in ready:
                 try:
-                    talk.said += os.read(ours, 65_536)
+                    talk.output += os.read(ours, 65_536)
                 except OSError:
                     return
-                if talk.unasked and talk.unasked[0][0].encode() in talk.said[answered:]:
-                    answered = len(talk.said)
+                if talk.unasked and talk.unasked[0][0].encode() in talk.output[answered:]:
+                    answered = len(talk.output)
                     os.write(ours, talk.unasked.pop(0)[1].encode() + b"\n")
             else:
                 # Nothing is left to read, and nobody writes any more.

@@ -58,7 +58,7 @@ class ConnectionBench:
         """A connection that somebody has signed in to, with a token that lasts so long."""
         double.script.oauth = True
         made = await self.connect(double, "oauth", alias=alias)
-        access, renewal = double.hand_out()
+        access, renewal = double.issue_tokens()
         scope = connection_scope(HERE, made.id)
         await self.vault.set(scope, "access_token", access)
         await self.vault.set(scope, "refresh_token", renewal)

@@ -109,14 +109,14 @@ class Acme:
 
 
 @dataclass(slots=True)
-class Office:
+class ToolIsolation:
     """The house, who is in it, and how to ask it."""
 
     api: Api
     bench: Bench
-    words: Connected
+    registry: Connected
     acme: Acme
-    neighbour: Person
+    other_tenant: Person
 
     @property
     def client(self) -> httpx2.AsyncClient:
@@ -124,11 +124,11 @@ class Office:
 
     def connect(self, **how: str) -> dict[str, Capability]:
         """The first workspace has the tools, as new ones."""
-        self.words.tools = {FIRST_WORKSPACE: self.acme.tools(**how)}
-        return self.words.tools[FIRST_WORKSPACE]
+        self.registry.tools = {FIRST_WORKSPACE: self.acme.tools(**how)}
+        return self.registry.tools[FIRST_WORKSPACE]
 
     def disconnect(self) -> None:
-        self.words.tools = {}
+        self.registry.tools = {}
 
     async def ask(self, method: str, path: str, body: Any = None, **more: Any) -> Any:
         """What the first workspace's owner is answered, which is no problem."""
@@ -141,9 +141,9 @@ class Office:
         assert answer.status_code >= 400, answer.text
         return answer.json()
 
-    async def beside(self, method: str, path: str, body: Any = None) -> httpx2.Response:
+    async def as_other_tenant(self, method: str, path: str, body: Any = None) -> httpx2.Response:
         """What the neighbour's owner is answered."""
-        known = {"Authorization": f"Bearer {self.neighbour.token}"}
+        known = {"Authorization": f"Bearer {self.other_tenant.token}"}
         return await self.client.request(method, f"/api/v1{path}", json=body, headers=known)
 
     async def run(self, automation_id: str) -> dict[str, Any]:
@@ -155,7 +155,7 @@ class Office:
 
 
 @asynccontextmanager
-async def office(url: str, home: Path) -> AsyncIterator[Office]:
+async def office(url: str, home: Path) -> AsyncIterator[ToolIsolation]:
     """A served house with a worker in it, until the block ends."""
     settings = Settings(
         home=home,
@@ -186,7 +186,7 @@ async def office(url: str, home: Path) -> AsyncIterator[Office]:
         other_person = await add_person(database, NEIGHBOUR)
         bench = Bench(application, outside)
         async with served(application) as api, bench.worker():
-            yield Office(api, bench, words, Acme(), other_person)
+            yield ToolIsolation(api, bench, words, Acme(), other_person)
     finally:
         await script_runner.aclose()
         await application.gate.aclose()

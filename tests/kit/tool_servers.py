@@ -37,22 +37,22 @@ def three() -> list[dict[str, Any]]:
 
 
 @dataclass(slots=True)
-class Toolshop:
+class ToolServers:
     """The house, two servers, and whoever is next door."""
 
     api: Api
     bench: Bench
     notes: McpDouble
     other: McpDouble
-    neighbour: Person
+    other_tenant: Person
 
     @property
     def client(self) -> httpx2.AsyncClient:
         return self.api.client
 
     @property
-    def house(self) -> Application:
-        return self.bench.house
+    def application(self) -> Application:
+        return self.bench.application
 
     async def ask(self, method: str, path: str, body: Any = None) -> Any:
         """What the owner is answered, which is no problem."""
@@ -69,9 +69,9 @@ class Toolshop:
         assert 400 <= answer.status_code != 500, answer.text
         return answer.json()
 
-    async def beside(self, method: str, path: str, body: Any = None) -> httpx2.Response:
+    async def as_other_tenant(self, method: str, path: str, body: Any = None) -> httpx2.Response:
         """What the neighbour's owner is answered."""
-        known = {"Authorization": f"Bearer {self.neighbour.token}"}
+        known = {"Authorization": f"Bearer {self.other_tenant.token}"}
         return await self.client.request(method, f"/api/v1{path}", json=body, headers=known)
 
     async def connect(self, alias: str, server: McpDouble | None = None, **more: Any) -> str:
@@ -92,9 +92,9 @@ class Toolshop:
         """Agrees to tools as they are shown now, as a person who is here themselves."""
         tools = await self.look(connection_id)
         chosen = [{"name": name, "hash": tools[name]["hash"]} for name in names]
-        owner = Actor(self.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
+        owner = Actor(self.application.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
         given = {"connection_id": connection_id, "tools": chosen}
-        return await self.house.gate.direct(CapabilityCaller(owner), "agree_to_tools", given)
+        return await self.application.gate.direct(CapabilityCaller(owner), "agree_to_tools", given)
 
     async def call(self, capability: str, **arguments: Any) -> Any:
         return await self.ask("POST", f"/capabilities/{capability}", arguments)
@@ -117,7 +117,7 @@ class Toolshop:
         for one in (await self.ask("GET", "/connections"))["connections"]:
             await self.ask("DELETE", f"/connections/{one['id']}")
         # What was granted before would hold the tools of the next connection back.
-        await self.house.database.execute("UPDATE automations SET state = 'archived'")
+        await self.application.database.execute("UPDATE automations SET state = 'archived'")
         for server in (self.notes, self.other):
             server.script = Script(tools=three())
             server.sent.clear()
@@ -158,7 +158,7 @@ async def opened(
 
 
 @asynccontextmanager
-async def toolshop(url: str, home: Path) -> AsyncIterator[Toolshop]:
+async def toolshop(url: str, home: Path) -> AsyncIterator[ToolServers]:
     """A served house with a worker in it, until the block ends."""
     async with (
         mcp_server(McpDouble(Script(tools=three()))) as notes,
@@ -169,4 +169,4 @@ async def toolshop(url: str, home: Path) -> AsyncIterator[Toolshop]:
         other_person = await add_person(application.database, NEIGHBOUR)
         bench = Bench(application, Outside())
         async with served(application) as api, bench.worker():
-            yield Toolshop(api, bench, notes, other, other_person)
+            yield ToolServers(api, bench, notes, other, other_person)

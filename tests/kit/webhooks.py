@@ -53,7 +53,7 @@ class Hook:
             shown["Idempotency-Key"] = key
         if body is not None:
             more["json"] = body
-        return await self.api.stranger.post(self.path, headers=shown, **more)
+        return await self.api.anonymous.post(self.path, headers=shown, **more)
 
 
 async def hook(
@@ -63,8 +63,8 @@ async def hook(
     entries = list(triggers) or [webhook()]
     plan = more.pop("plan", [PLAN])
     saved = await bench.save(document(*plan, name=name, triggers=entries, **more))
-    space = bench.house.workspace_id
-    async with bench.house.database.transaction() as tx:
+    space = bench.application.workspace_id
+    async with bench.application.database.transaction() as tx:
         await set_state(tx, space, saved.automation_id, "active")
         _, plain = await rotate(tx, space, saved.automation_id, entries[0]["id"], FIRST_MEMBER)
     return Hook(api, saved.automation_id, entries[0]["id"], plain)
@@ -72,4 +72,4 @@ async def hook(
 
 async def runs(bench: Bench) -> int:
     """How many runs there are, of whatever status."""
-    return int(await bench.house.database.fetchval("SELECT count(*) FROM runs"))
+    return int(await bench.application.database.fetchval("SELECT count(*) FROM runs"))

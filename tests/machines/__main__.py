@@ -80,7 +80,7 @@ class Story:
     address: str
     url: str = ""
 
-    def house(self, *text: str) -> str:
+    def run_command(self, *text: str) -> str:
         return self.first.ask([*_MAINSPRING, *text])
 
     def up(self) -> Any:
@@ -121,7 +121,7 @@ def tell(story: Story, runs: int) -> list[str]:
     story.first.ask([*_MAINSPRING, "secrets", "set", "ledger"], given=WORD)
     definition = story.first.home.parent / "told.json"
     definition.write_text(json.dumps(plan(f"http://{story.keepers.address}:{LEDGER_PORT}")))
-    saved = json.loads(story.house("save", str(definition), "--json"))
+    saved = json.loads(story.run_command("save", str(definition), "--json"))
     automation = str(saved["id"])
     story.call(automation, 20)
     assert story.first.stop(server) == 0
@@ -129,7 +129,7 @@ def tell(story: Story, runs: int) -> list[str]:
 
     say("2. mainspring move --database-url … --broker-url …")
     story.url, broker = start_postgres(story.keepers), start_redis(story.keepers)
-    said = story.house("move", "--database-url", story.url, "--broker-url", broker)
+    said = story.run_command("move", "--database-url", story.url, "--broker-url", broker)
     for line in said.strip().splitlines():
         notified = line.replace(str(story.first.home.parent), "…")
         say("   | " + re.sub(r"//\S+@", "//…@", notified))

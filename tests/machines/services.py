@@ -129,7 +129,7 @@ def read_ledger(book: Path) -> Counter[str]:
 def _keep_ledger(address: str, book: Path, step_ms: int) -> None:
     one_at_a_time = threading.Lock()
 
-    class Ledger(BaseHTTPRequestHandler):
+    class SideEffectServer(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_GET(self) -> None:
@@ -149,7 +149,7 @@ def _keep_ledger(address: str, book: Path, step_ms: int) -> None:
         def log_message(self, *args: object) -> None:
             """The book is enough."""
 
-    server = ThreadingHTTPServer((address, LEDGER_PORT), Ledger)
+    server = ThreadingHTTPServer((address, LEDGER_PORT), SideEffectServer)
     server.daemon_threads = True
     server.serve_forever()
 

@@ -77,14 +77,14 @@ class Expected:
     """What the model believes about one draft."""
 
     id: str
-    words: dict[str, Any]
+    content: dict[str, Any]
     hash: str
     line: int
     state: str = "pending"
     revision: int = 1
     first: str = ""
     # What somebody was answered when it had ended: the same for ever after.
-    told: Any = None
+    final_answer: Any = None
     # To which words each person has agreed last.
     agreed: dict[str, str] = field(default_factory=dict)
 
@@ -104,7 +104,7 @@ class World:
         return self.runner.run(self._answer(self.box.ask(capability, given, caller)))
 
     def do(self, query: str, *values: Any) -> Any:
-        return self.runner.run(self.box.house.database.fetch(query, *values))
+        return self.runner.run(self.box.application.database.fetch(query, *values))
 
     async def _answer(self, asking: Coroutine[Any, Any, Any]) -> Any:
         """Waits for it, or until the letter has left and its sender will never say so."""
@@ -190,10 +190,10 @@ class Drafts(RuleBasedStateMachine):
         draft.hash = answer["hash"]
 
     def _reworded(self, draft: Expected, edits: Mapping[str, Any]) -> None:
-        words = {**draft.words, **edits}
+        words = {**draft.content, **edits}
         words = {name: value for name, value in words.items() if value is not None}
-        if words != draft.words:
-            draft.words, draft.revision = words, draft.revision + 1
+        if words != draft.content:
+            draft.content, draft.revision = words, draft.revision + 1
 
     @precondition(lambda self: self.drafts)
     @rule(data=st.data(), edits=BAD_EDITS, name=st.sampled_from(["edit_action", "confirm_action"]))
@@ -202,7 +202,7 @@ class Drafts(RuleBasedStateMachine):
         given = {"draft_id": draft.id, "edits": edits, "hash": draft.hash}
         answer = self.world.ask(name, given)
         if name == "confirm_action" and draft.state in ("sent", "refused", "doubt"):
-            assert answer == draft.told
+            assert answer == draft.final_answer
         else:
             assert isinstance(answer, Problem)
 
@@ -230,8 +230,8 @@ class Drafts(RuleBasedStateMachine):
             assert isinstance(answer, Problem) or "error" in answer
             return
         if draft.state in ("sent", "refused", "doubt"):
-            assert draft.told is None or answer == draft.told
-            draft.told = answer
+            assert draft.final_answer is None or answer == draft.final_answer
+            draft.final_answer = answer
             return
         if draft.state != "pending" or not self._agrees(draft, given):
             assert isinstance(answer, Problem) or answer["status"] == "failed"
@@ -247,19 +247,19 @@ class Drafts(RuleBasedStateMachine):
         self._sent(draft, answer)
 
     def _sent(self, draft: Expected, answer: Any) -> None:
-        if draft.words["body"] == "Boom":
+        if draft.content["body"] == "Boom":
             draft.state = "refused"
             assert answer["outcome"] == "not_sent"
         else:
-            draft.state = "lost" if draft.words["body"] == "Vanish" else "sent"
-            self.left.append(draft.words)
-        draft.told = answer
+            draft.state = "lost" if draft.content["body"] == "Vanish" else "sent"
+            self.left.append(draft.content)
+        draft.final_answer = answer
 
     @precondition(lambda self: self.drafts)
     @rule(data=st.data(), who=WHO)
     def confirm_several(self, data: st.DataObject, who: str) -> None:
         # Whoever sends one that vanishes is lost with the rest of the set.
-        calm = [one for one in self.drafts if one.words["body"] != "Vanish"]
+        calm = [one for one in self.drafts if one.content["body"] != "Vanish"]
         some = data.draw(
             st.lists(
                 st.sampled_from(calm or self.drafts),
@@ -306,8 +306,8 @@ class Drafts(RuleBasedStateMachine):
         past = "UPDATE drafts SET answered_at = now() - interval '7 minutes' WHERE id = $1"
         self.world.do(past, UUID(lost.id))
         lost.state = "doubt"
-        lost.told = self.world.ask("confirm_action", {"draft_id": lost.id})
-        assert lost.told["outcome"] == "unknown"
+        lost.final_answer = self.world.ask("confirm_action", {"draft_id": lost.id})
+        assert lost.final_answer["outcome"] == "unknown"
 
     @precondition(lambda self: self.drafts and len(self.drafts) < 8)
     @rule(data=st.data())
@@ -323,7 +323,7 @@ class Drafts(RuleBasedStateMachine):
         else:
             newest = line[-1]
             assert answer["hash"] == newest.hash
-            made = Expected(answer["draft_id"], dict(newest.words), newest.hash, draft.line)
+            made = Expected(answer["draft_id"], dict(newest.content), newest.hash, draft.line)
             made.first = newest.hash
             self.drafts.append(made)
 
@@ -379,9 +379,9 @@ async def _box(stack: AsyncExitStack, url: str, home: Path) -> MailDrafts:
     plain = build_application(given, Limits(), None, database)
     box = MailDrafts(plain)
     registry = build_registry(Limits(), settings=given, capabilities=(vanishing(box),))
-    box.house = build_application(given, Limits(), registry, database)
-    await prepare_database(box.house)
-    for application in (plain, box.house):
+    box.application = build_application(given, Limits(), registry, database)
+    await prepare_database(box.application)
+    for application in (plain, box.application):
         stack.push_async_callback(application.egress.aclose)
         stack.push_async_callback(application.wakeup_sender.aclose)
         stack.push_async_callback(application.gate.aclose)

@@ -108,7 +108,7 @@ class World:
     """A house with one automation whose runs wait for each other, kept for all examples."""
 
     runner: asyncio.Runner
-    house: Application
+    application: Application
     automation_id: UUID
     # Which step of which run was really done, and how often.
     done: Counter[tuple[str, str]]
@@ -116,7 +116,7 @@ class World:
 
     def do(self, work: Callable[[Any], Awaitable[Found]]) -> Found:
         async def inside() -> Found:
-            async with self.house.database.transaction() as tx:
+            async with self.application.database.transaction() as tx:
                 return await work(tx)
 
         return self.runner.run(inside())
@@ -169,20 +169,20 @@ class Line(RuleBasedStateMachine):
     @precondition(lambda self: len(self.runs) < 5)
     @rule(kind=st.sampled_from(["manual", "event"]))
     def arrive(self, kind: str) -> None:
-        space = self.world.house.workspace_id
+        space = self.world.application.workspace_id
         request = RunRequest(space, self.world.automation_id, trigger_type=kind)
-        made = self.world.runner.run(self.world.house.dispatcher.dispatch(request))
+        made = self.world.runner.run(self.world.application.dispatcher.dispatch(request))
         if self.paused and kind != "manual":
             assert made.status == "skipped"
             self.world.do(lambda tx: tx.execute("DELETE FROM runs WHERE id = $1", made.run_id))
             return
-        self._stands(made, self.version)
+        self._is_queued(made, self.version)
 
     @precondition(lambda self: self.runs and len(self.runs) < 5)
     @rule(data=st.data(), which=st.sampled_from(["same", "active"]))
     def replay(self, data: st.DataObject, which: Any) -> None:
         run_id = data.draw(st.sampled_from(list(self.runs)))
-        application = self.world.house
+        application = self.world.application
         made = self.world.runner.run(
             replay(
                 application.database,
@@ -194,9 +194,9 @@ class Line(RuleBasedStateMachine):
             )
         )
         same = self.runs[run_id].version
-        self._stands(made, same if which == "same" else self.version)
+        self._is_queued(made, same if which == "same" else self.version)
 
-    def _stands(self, made: DispatchResult, version: int) -> None:
+    def _is_queued(self, made: DispatchResult, version: int) -> None:
         behind = any(one.open for one in self.runs.values())
         self.runs[made.run_id] = Expected(version, held=behind)
 
@@ -207,7 +207,9 @@ class Line(RuleBasedStateMachine):
     @rule()
     def edit(self) -> None:
         """Another version: what stands in line keeps the one that it arrived with."""
-        self.version = self.world.runner.run(_saved(self.world.house, f"Goal {self.version}"))[1]
+        self.version = self.world.runner.run(
+            _saved(self.world.application, f"Goal {self.version}")
+        )[1]
 
     # --- working
 
@@ -236,7 +238,7 @@ class Line(RuleBasedStateMachine):
 
     def _flushed(self, unit: RunCommit) -> bool:
         async def flush() -> bool:
-            async with self.world.house.database.acquire() as connection:
+            async with self.world.application.database.acquire() as connection:
                 (accepted,) = await self.world.recorder.flush(connection, [unit])
                 return accepted
 
@@ -281,7 +283,7 @@ class Line(RuleBasedStateMachine):
         number = self.workers[worker]
         self.world.do(lambda tx: tx.execute(_ENDED, number))
         assert self.world.do(lambda tx: queue.claim(tx, QUEUES, 9, number)) == []
-        self.world.runner.run(rescue(self.world.house.database, LIMITS))
+        self.world.runner.run(rescue(self.world.application.database, LIMITS))
         for run, holder in self.claims:
             if holder == worker and self._owner(run):
                 self._lost(self.runs[run.id])
@@ -378,12 +380,12 @@ class Line(RuleBasedStateMachine):
 
 
 async def _worked(world: World, wanted: set[UUID]) -> None:
-    worker = build_worker(world.house)
+    worker = build_worker(world.application)
     working = asyncio.create_task(worker.run())
     try:
         async with asyncio.timeout(PATIENCE):
             while True:
-                rows = await world.house.database.fetch("SELECT id, status FROM runs")
+                rows = await world.application.database.fetch("SELECT id, status FROM runs")
                 ends = {row["id"]: row["status"] for row in rows}
                 if all(ends[run_id] in FINAL for run_id in wanted):
                     break

@@ -10,7 +10,7 @@ import pytest
 from tests.acceptance.commands import Mainspring, open_folder
 from tests.acceptance.loopback_servers import Web, mailbox, web
 from tests.acceptance.server import Started, started
-from tests.kit.mail import Post
+from tests.kit.mail import MailServerDouble
 
 OWNER = "owner@example.org"
 
@@ -20,7 +20,7 @@ class World:
     """Everything outside of the server that it may reach."""
 
     web: Web
-    post: Post = field(default_factory=Post)
+    post: MailServerDouble = field(default_factory=MailServerDouble)
 
 
 @pytest.fixture(scope="session")

@@ -109,7 +109,7 @@ def test_a_body_that_cannot_be_read_is_refused_at_every_door(server: Started, ke
 
     with unharmed(server):
         answers = {
-            (door, what): server.stranger.post(
+            (door, what): server.anonymous.post(
                 door, content=case[0], headers={**JSON, "Authorization": shown}
             )
             for door, shown in doors.items()

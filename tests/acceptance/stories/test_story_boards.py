@@ -16,7 +16,7 @@ def test_a_file_of_rows_fills_a_board_once_and_starts_whoever_listens(
     server: Started, mainspring: Mainspring, tmp_path: Path
 ) -> None:
     made = mainspring("boards", "create", "Contacts", "--key", "url", "--json")
-    assert made.code == 0, made.said
+    assert made.code == 0, made.output
     board = made.json["id"]
     listens = trigger(
         "new",
@@ -32,7 +32,7 @@ def test_a_file_of_rows_fills_a_board_once_and_starts_whoever_listens(
     file = tmp_path / "rows.jsonl"
     file.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
     first = mainspring("boards", "append", "Contacts", file, "--json")
-    assert (first.json["appended"], first.json["batches"]) == (ROWS, 2), first.said
+    assert (first.json["appended"], first.json["batches"]) == (ROWS, 2), first.output
     array = json.dumps(rows[:10]).encode()
     again = mainspring("boards", "append", board, "-", "--json", stdin=array)
     assert (again.json["appended"], again.json["skipped"]) == (0, 10)
@@ -69,8 +69,8 @@ def test_a_row_that_does_not_fit_is_named_by_its_number_in_the_file(
     lines = "\n".join(json.dumps(row) for row in [*rows, {"price": "free"}]).encode()
     refused = mainspring("boards", "append", "Prices", "-", stdin=lines)
     assert refused.code != 0
-    assert "/rows/5003/price" in refused.said
-    assert "5000 rows before this batch are in" in refused.said
+    assert "/rows/5003/price" in refused.output
+    assert "5000 rows before this batch are in" in refused.output
     broken = mainspring("boards", "append", board, "-", stdin=b'{"price": 1}\n{"price"}\n')
-    assert "Row 2 cannot be read" in broken.said
+    assert "Row 2 cannot be read" in broken.output
     assert server.get(f"/boards/{board}")["data"]["datasets"]["default"]["total"] == 5_000

@@ -80,7 +80,7 @@ def inbox(server: Started, automation_id: str) -> list[Json]:
 
 
 def letters(world: World) -> dict[str, EmailMessage]:
-    return {str(letter["Subject"]): letter for letter in world.post.letters}
+    return {str(letter["Subject"]): letter for letter in world.post.messages}
 
 
 # --- files that runs made
@@ -97,10 +97,10 @@ def test_a_file_that_a_run_saved_is_fetched_by_a_link_without_a_token(server: St
     assert outputs(run)["keep"]["artifact_id"] == kept["id"]
     assert kept["sha256"] == hashlib.sha256(text.encode()).hexdigest()
     path = f"/artifacts/{kept['id']}"
-    assert problem(server.stranger.get(path + "/content"), 401)
+    assert problem(server.anonymous.get(path + "/content"), 401)
 
     link = server.post(path + "/link", {"seconds": 600})["url"]
-    fetched = server.stranger.get(link)
+    fetched = server.anonymous.get(link)
 
     assert link.startswith(server.address)
     assert (fetched.status_code, fetched.text) == (200, text)
@@ -110,13 +110,13 @@ def test_a_file_that_a_run_saved_is_fetched_by_a_link_without_a_token(server: St
     another = link.replace(kept["id"], outputs(other)["keep"]["artifact_id"])
     forged = link[:-1] + ("A" if link[-1] != "A" else "B")
     for tampered in (later, another, forged):
-        assert problem(server.stranger.get(tampered), 404)
+        assert problem(server.anonymous.get(tampered), 404)
 
     short = server.post(path + "/link", {"seconds": 1})["url"]
-    wait_until(lambda: server.stranger.get(short).status_code != 200, SOON, "the link's end")
-    assert problem(server.stranger.get(short), 410)["code"] == "link_expired"
+    wait_until(lambda: server.anonymous.get(short).status_code != 200, SOON, "the link's end")
+    assert problem(server.anonymous.get(short), 410)["code"] == "link_expired"
     assert server.owner.delete(path).status_code == 204
-    assert problem(server.stranger.get(link), 404)
+    assert problem(server.anonymous.get(link), 404)
 
 
 def test_a_shared_file_has_its_link_from_the_start_and_a_private_one_never(
@@ -125,7 +125,7 @@ def test_a_shared_file_has_its_link_from_the_start_and_a_private_one_never(
     shared = server.ended(server.run(server.save(saving("Shared", "a", visibility="shared"))))
     private = server.ended(server.run(server.save(saving("Private", "a", visibility="private"))))
 
-    fetched = server.stranger.get(outputs(shared)["keep"]["url"])
+    fetched = server.anonymous.get(outputs(shared)["keep"]["url"])
     hidden = outputs(private)["keep"]
 
     assert (fetched.status_code, fetched.text) == (200, "a")
@@ -166,7 +166,7 @@ def test_an_exported_automation_comes_back_the_same_and_paused(
     server.post(f"/automations/{again}/archive")
     by_hand = mainspring("import", file, "--json")
 
-    assert by_hand.code == 0, by_hand.said
+    assert by_hand.code == 0, by_hand.output
     (third,) = server.items("/automations", search="Portable")
     assert len({made, again, third["id"]}) == 3
     assert third["state"] == by_rest[0]["state"] == "paused"

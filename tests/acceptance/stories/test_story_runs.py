@@ -77,8 +77,8 @@ def test_the_command_line_runs_an_automation_on_the_server(
     good = mainspring("fire", "From the shell", "--input", "who=Grace", "--wait", "--json")
     bad = mainspring("fire", "From the shell, broken", "--wait", "--json")
 
-    assert good.code == 0, good.said
-    assert bad.code == 1, bad.said
+    assert good.code == 0, good.output
+    assert bad.code == 1, bad.output
     assert [run["id"] for run in server.runs(made)] == [good.json["id"]]
     assert outputs(server.read(good.json["id"])) == {"greet": "Hello, Grace"}
     assert [run["id"] for run in server.runs(broken)] == [bad.json["id"]]
@@ -113,7 +113,7 @@ def test_cancelling_really_ends_a_request_that_is_under_way(
 
     ended = mainspring("cancel", run_id, "--json")
 
-    assert ended.code == 0, ended.said
+    assert ended.code == 0, ended.output
     wait_until(lambda: pages.left == ["/slow/cancelled"], SOON, "the end of the connection")
     run = server.ended(run_id)
     assert run["status"] == "cancelled"
@@ -135,7 +135,7 @@ def test_a_replay_has_the_version_of_then_or_of_now(
     same = server.post(f"/runs/{first['id']}/replay", {}, 202)["run_id"]
     active = mainspring("replay", first["id"], "--version", "active", "--wait", "--json")
 
-    assert active.code == 0, active.said
+    assert active.code == 0, active.output
     runs = [server.ended(run_id) for run_id in (same, active.json["id"])]
     assert [run["version"] for run in runs] == [1, 2]
     assert [outputs(run)["greet"] for run in runs] == ["Hello, Ada", "Good day, Ada"]
@@ -192,7 +192,7 @@ def test_a_rollback_brings_an_earlier_version_back_and_leaves_runs_alone(
         ("remove", "/plan/2"),
     }
     assert [grant["capability"] for grant in changes["narrowed"]] == ["http_fetch"]
-    assert back.code == 0, back.said
+    assert back.code == 0, back.output
     third, second_one, first = server.items(f"/automations/{made}/versions")
     assert (third["version"], third["rollback_of"], third["in_force"]) == (3, 1, True)
     assert third["definition_hash"] == first["definition_hash"] != second_one["definition_hash"]

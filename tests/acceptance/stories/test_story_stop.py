@@ -52,11 +52,11 @@ def test_a_server_that_was_stopped_goes_on_with_everything_and_repeats_nothing(
             with server.watching("/stream") as events:
                 assert next(events).data["id"] in before
                 server.process.terminate()
-                server.told.until(state="stopping")
+                server.output.until(state="stopping")
                 pages.let_go(WHEN_LET_GO)
                 # Whoever watches is told that it is over, by the end of the stream.
                 assert {sent.data["id"] for sent in events if sent.kind == "run"} <= before
-            server.told.until(state="stopped")
+            server.output.until(state="stopped")
             assert server.process.wait(SOON) == 0
 
         pages.let_go(CUT_OFF)

@@ -130,7 +130,7 @@ def test_whoever_has_not_the_token_learns_nothing(server: Started) -> None:
     old, theirs = server.token(made, "push"), server.token(neighbour, "push")
     token = server.token(made, "push")
     owner = server.program.headers["Authorization"].removeprefix("Bearer ")
-    missing = server.stranger.post(f"/automations/{made}/fire", json={})
+    missing = server.anonymous.post(f"/automations/{made}/fire", json={})
     nobody = "00000000-0000-7000-8000-000000000000"
 
     refused = [
@@ -139,7 +139,7 @@ def test_whoever_has_not_the_token_learns_nothing(server: Started) -> None:
         server.fire(nobody, token, {}),
         server.fire("none", token, {}),
         # What is wrong with the body is told only to who may come in.
-        server.stranger.post(f"/automations/{made}/fire", content=b"{"),
+        server.anonymous.post(f"/automations/{made}/fire", content=b"{"),
     ]
 
     assert {anonymous(answer) for answer in refused} == {anonymous(missing)}
@@ -156,8 +156,8 @@ def test_a_signed_call_is_taken_and_a_tampered_or_repeated_one_is_not(
 ) -> None:
     secret = "whsec_" + base64.b64encode(os.urandom(24)).decode()
     kept = mainspring("secrets", "set", "billing_key", stdin=secret.encode())
-    assert kept.code == 0, kept.said
-    assert secret not in kept.said
+    assert kept.code == 0, kept.output
+    assert secret not in kept.output
     made = server.save(
         hooked("Webhook, signed", trigger("paid", "webhook", signature={"secret": "billing_key"}))
     )
@@ -173,7 +173,7 @@ def test_a_signed_call_is_taken_and_a_tampered_or_repeated_one_is_not(
             "webhook-signature": signature,
             "content-type": "application/json",
         }
-        return server.stranger.post(url, content=sent, headers=headers)
+        return server.anonymous.post(url, content=sent, headers=headers)
 
     good = call("msg_1")
     again = call("msg_1")
@@ -182,7 +182,7 @@ def test_a_signed_call_is_taken_and_a_tampered_or_repeated_one_is_not(
         call("msg_2", sent='{"ref":"tampered"}'),
         call("msg_3", ago=600),
         call("msg_4", signer=stranger),
-        server.stranger.post(url, json={"ref": "unsigned"}),
+        server.anonymous.post(url, json={"ref": "unsigned"}),
     ]
 
     assert good.status_code == 202, good.text

@@ -95,10 +95,10 @@ async def test_a_run_cannot_use_another_automations_grants_by_changing_it(bench:
         {"active_version_id": first["version_id"]},
         {"state": "paused"},
     ]
-    before = await client.kept(target)
+    before = await client.stored(target)
     async with bench.worker():
         assert await _edit(client, "small", target, wide, []) == [WIDER] * len(wide)
-        after = await client.kept(target)
+        after = await client.stored(target)
         assert (after["definition"], after["state"]) == (before["definition"], "active")
 
         less: list[dict[str, Any]] = [{"description": "Other words."}, {"cost_cap_daily_usd": 0.5}]
@@ -114,7 +114,7 @@ async def test_a_run_cannot_use_another_automations_grants_by_changing_it(bench:
             **own,
         )
         assert equal == [None, None]
-    kept = await client.kept(target)
+    kept = await client.stored(target)
     assert kept["definition"]["plan"][0]["config"]["source"] == "return 3;"
     assert kept["state"] == "paused"
 
@@ -137,7 +137,7 @@ async def test_a_run_cannot_let_a_secret_go_where_it_does_not_send_it_itself(ben
             **acknowledged,
         )
         assert told == ["secrets_widened"]
-    assert [one["type"] for one in (await client.kept(target))["triggers"]] == ["schedule"]
+    assert [one["type"] for one in (await client.stored(target))["triggers"]] == ["schedule"]
 
 
 async def test_what_the_runs_of_one_automation_author_shares_its_daily_cap(bench: Bench) -> None:
@@ -171,7 +171,7 @@ async def test_what_the_runs_of_one_automation_author_shares_its_daily_cap(bench
         assert refused == WIDER
         assert await client.names() == ["author", "child", "rest"]
         # What a run made waits for a person.
-        await agree_to_all(bench.house.database, bench.house.workspace_id)
+        await agree_to_all(bench.application.database, bench.application.workspace_id)
         ran = await client.call("run_automation_once", {"automation_id": child, "dry_run": False})
         output = (await bench.read(UUID(ran["run_id"])))["output"]
         assert output[0] == WIDER, "what it authored has no purse of its own"
@@ -186,5 +186,5 @@ async def test_what_the_runs_of_one_automation_author_shares_its_daily_cap(bench
             cost_cap_daily_usd=1,
         )
         assert raised == [WIDER, None], "another's purse is not its to give from"
-    metadata = [(await client.kept(one))["definition"]["metadata"] for one in (child, output[1])]
+    metadata = [(await client.stored(one))["definition"]["metadata"] for one in (child, output[1])]
     assert len({one["authored_by_automation"] for one in metadata}) == 1

@@ -25,7 +25,7 @@ async def test_more_can_save_at_once_than_there_are_connections(bench: Bench) ->
             "triggers": [{"kind": "webhook"}],
             "tool_grants": [{"tool": "list_boards"}],
         }
-        return await bench.house.gate.direct(caller, "save_automation_draft", given)
+        return await bench.application.gate.direct(caller, "save_automation_draft", given)
 
     # Each holds a connection, and all but one wait for its lock while it asks for its words.
     async with asyncio.timeout(PATIENCE):

@@ -70,7 +70,7 @@ async def test_a_second_run_a_replay_and_a_teammate_write_nothing_twice(
 ) -> None:
     client = CapabilityClient(bench)
     colleague = CapabilityClient(
-        bench, await member(bench.house.database, client.space, Role.EDITOR)
+        bench, await member(bench.application.database, client.space, Role.EDITOR)
     )
     board = await client.board("CRM")
     if skeleton.id == "update_in_place":
@@ -97,7 +97,7 @@ async def test_a_second_run_a_replay_and_a_teammate_write_nothing_twice(
         await _run(client, mine)
         assert len(await there()) == 3, "a second run"
 
-        application = bench.house
+        application = bench.application
         again = await replay(
             application.database,
             application.dispatcher,

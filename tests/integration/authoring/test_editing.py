@@ -17,7 +17,7 @@ FETCH = {"tool": "http_fetch", "params": {"hosts": ["a.example"]}}
 
 
 async def _numbers(client: CapabilityClient, automation_id: str) -> list[int]:
-    rows = await client.bench.house.database.fetch(
+    rows = await client.bench.application.database.fetch(
         "SELECT version FROM automation_versions WHERE automation_id = $1 ORDER BY version",
         UUID(automation_id),
     )
@@ -25,10 +25,10 @@ async def _numbers(client: CapabilityClient, automation_id: str) -> list[int]:
 
 
 async def _refused(desk: CapabilityClient, automation_id: str, **fields: Any) -> Problem:
-    before = await desk.kept(automation_id)
+    before = await desk.stored(automation_id)
     with pytest.raises(Problem) as refused:
         await desk.call("update_automation", {"automation_id": automation_id, **fields})
-    after = await desk.kept(automation_id)
+    after = await desk.stored(automation_id)
     assert (after["definition"], after["state"]) == (before["definition"], before["state"])
     return refused.value
 
@@ -108,7 +108,7 @@ async def test_a_change_says_which_fields_say_something_new_and_makes_one_versio
     assert set(made["columns_changed"]) == set(fields)
     assert (made["version"], made["state"]) == (2, "paused")
     assert await _numbers(client, one) == [1, 2]
-    kept = (await client.kept(one))["definition"]
+    kept = (await client.stored(one))["definition"]
     config = kept["plan"][0]["config"]
     assert (config["source"], config["wall_seconds"]) == ("return 2;", 90)
     assert kept["execution"]["cost_cap_daily_usd"] == kept["execution"]["budget_cap_usd"] == "2.5"
@@ -147,10 +147,10 @@ async def test_a_new_source_leaves_what_was_saved_elsewhere_as_it_is(bench: Benc
     script = step("script", "script", {"source": "return 1;"})
     written = document(script, name="saved elsewhere", description="In other words than its goal.")
     one = str((await bench.save(written)).automation_id)
-    before = (await client.kept(one))["definition"]
+    before = (await client.stored(one))["definition"]
     for fields in ({"source": "return 2;"}, {"description": "Yet other words."}):
         await client.call("update_automation", {"automation_id": one, **fields})
-    after = (await client.kept(one))["definition"]
+    after = (await client.stored(one))["definition"]
     assert after["plan"][0]["config"]["source"] == "return 2;"
     after["plan"][0]["config"]["source"] = "return 1;"
     assert after == {**before, "description": "Yet other words."}
@@ -193,7 +193,7 @@ async def test_an_earlier_version_is_in_force_again_whole_and_without_a_new_row(
     assert back["columns_changed"] == ["active_version_id"]
     assert (back["version"], back["version_id"]) == (1, first["version_id"])
     assert await _numbers(client, one) == [1, 2]
-    kept = await client.kept(one)
+    kept = await client.stored(one)
     config = kept["definition"]["plan"][0]["config"]
     assert (config["source"], config["wall_seconds"]) == (draft()["source"], 60)
     assert [trigger["type"] for trigger in kept["triggers"]] == ["schedule"]
@@ -212,7 +212,7 @@ async def test_an_earlier_version_is_in_force_again_whole_and_without_a_new_row(
         "update_automation", {"automation_id": one, "active_version_id": changed["version_id"]}
     )
     assert forth["version"] == 2
-    assert (await client.kept(one))["name"] == "renamed"
+    assert (await client.stored(one))["name"] == "renamed"
 
 
 async def test_a_run_refers_to_the_version_that_was_in_force(bench: Bench) -> None:
@@ -239,14 +239,16 @@ async def test_its_state_is_set_by_whoever_may_and_an_operator_may_nothing_else(
     client = CapabilityClient(bench)
     one = await client.save()
     operator = CapabilityClient(
-        bench, await member(bench.house.database, client.space, Role.OPERATOR)
+        bench, await member(bench.application.database, client.space, Role.OPERATOR)
     )
-    viewer = CapabilityClient(bench, await member(bench.house.database, client.space, Role.VIEWER))
+    viewer = CapabilityClient(
+        bench, await member(bench.application.database, client.space, Role.VIEWER)
+    )
 
     active = await operator.call("update_automation", {"automation_id": one, "state": "active"})
     assert (active["state"], active["columns_changed"]) == ("active", ["state"])
     assert "version" not in active
-    kept = await client.kept(one)
+    kept = await client.stored(one)
     assert kept["triggers"][0]["armed_at"] is not None
     for fields in ({"source": "return 2;"}, {"state": "paused", "name": "mine"}):
         with pytest.raises(PermissionDenied):
@@ -255,7 +257,7 @@ async def test_its_state_is_set_by_whoever_may_and_an_operator_may_nothing_else(
         await viewer.call("update_automation", {"automation_id": one, "state": "paused"})
     paused = await operator.call("update_automation", {"automation_id": one, "state": "paused"})
     assert paused["state"] == "paused"
-    assert (await client.kept(one))["triggers"][0]["armed_at"] is None
+    assert (await client.stored(one))["triggers"][0]["armed_at"] is None
 
 
 async def test_somebody_else_cannot_let_the_owners_secrets_go_further(bench: Bench) -> None:
@@ -268,7 +270,9 @@ async def test_somebody_else_cannot_let_the_owners_secrets_go_further(bench: Ben
         "save_automation_draft",
         draft(source=source, tool_grants=[FETCH], acknowledged_http_fetch_hosts=["a.example"]),
     )
-    editor = CapabilityClient(bench, await member(bench.house.database, client.space, Role.EDITOR))
+    editor = CapabilityClient(
+        bench, await member(bench.application.database, client.space, Role.EDITOR)
+    )
     hosts = ["a.example", "b.example"]
     wider = {
         "automation_id": first["automation_id"],
@@ -312,7 +316,7 @@ async def test_a_plan_of_steps_has_no_source_and_everything_else_can_be_changed(
         },
     )
     assert made["state"] == "active"
-    kept = (await client.kept(one))["definition"]
+    kept = (await client.stored(one))["definition"]
     assert kept["execution"]["timeout_seconds"] == 30
     assert kept["goal"] == "Show one promise."
     assert [entry["type"] for entry in kept["triggers"]] == ["schedule"]
@@ -328,7 +332,7 @@ async def test_deleted_means_killed_for_good_with_its_history(bench: Bench) -> N
     for _ in range(2):
         told = await client.call("delete_automation", {"automation_id": one})
         assert told == {"automation_id": one, "state": "killed"}
-    kept = await client.kept(one)
+    kept = await client.stored(one)
     assert kept["state"] == "archived"
     assert [trigger["armed_at"] for trigger in kept["triggers"]] == [None]
     assert (await bench.read(UUID(ran["run_id"])))["status"] == "succeeded"
@@ -342,7 +346,7 @@ async def test_deleted_means_killed_for_good_with_its_history(bench: Bench) -> N
         assert refused.value.code == "archived"
     await client.save(source="return 2;")
     operator = CapabilityClient(
-        bench, await member(bench.house.database, client.space, Role.OPERATOR)
+        bench, await member(bench.application.database, client.space, Role.OPERATOR)
     )
     with pytest.raises(PermissionDenied):
         await operator.call("delete_automation", {"automation_id": one})

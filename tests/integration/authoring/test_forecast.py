@@ -57,7 +57,7 @@ class Window:
     async def look(
         self, written: Mapping[str, Any], automation_id: UUID | None = None
     ) -> dict[str, Any]:
-        application = self.bench.house
+        application = self.bench.application
         walled = WorkspaceDatabase(application.database, application.workspace_id)
         parts = ForecastDependencies(walled, self.models, SystemClock(), application.limits)
         words = await application.registry.of(application.workspace_id)
@@ -76,8 +76,8 @@ class Window:
         return (await self.look(document(plan, triggers=list(triggers)), of))["runs_per_month"]
 
     async def run(self, automation_id: UUID, **more: Any) -> None:
-        made = await self.bench.house.dispatcher.dispatch(
-            RunRequest(self.bench.house.workspace_id, automation_id, **more)
+        made = await self.bench.application.dispatcher.dispatch(
+            RunRequest(self.bench.application.workspace_id, automation_id, **more)
         )
         run = await self.bench.until(made.run_id)
         assert run["status"] == "succeeded", run["error"]
@@ -157,9 +157,9 @@ async def _others_are_told_apart(window: Window, models: FakeModels, automation_
     now, run_id = datetime.now(UTC), generate_id()
     asks = [(now, 1_000, False)] * 3 + [(now, 9_000, True), (now - AGES, 9_000, False)]
     for at, read, reported in asks:
-        await window.bench.house.database.execute(
+        await window.bench.application.database.execute(
             ASK,
-            window.bench.house.workspace_id,
+            window.bench.application.workspace_id,
             generate_id(),
             at,
             run_id,
@@ -174,7 +174,7 @@ async def _others_are_told_apart(window: Window, models: FakeModels, automation_
 
 
 async def test_runs_are_as_frequent_as_what_would_have_started_them(bench: Bench) -> None:
-    window, application = Window(bench, FakeModels()), bench.house
+    window, application = Window(bench, FakeModels()), bench.application
     space, neighbour, now = application.workspace_id, generate_id(), datetime.now(UTC)
     await add_workspace(application.database, neighbour, "next door")
     await application.database.execute(AGE, space, now - timedelta(days=60), Decimal("0.5"))
@@ -207,7 +207,11 @@ async def test_runs_are_as_frequent_as_what_would_have_started_them(bench: Bench
 
 
 async def test_a_webhook_is_as_frequent_as_its_calls_and_unknown_before_them(bench: Bench) -> None:
-    window, application, space = Window(bench, FakeModels()), bench.house, bench.house.workspace_id
+    window, application, space = (
+        Window(bench, FakeModels()),
+        bench.application,
+        bench.application.workspace_id,
+    )
     assert (await window.rate(on("webhook")))["basis"] == "unknown"
     hooked = await bench.save(
         document(
@@ -242,7 +246,7 @@ async def test_a_webhook_is_as_frequent_as_its_calls_and_unknown_before_them(ben
 
 
 async def test_whatever_is_missing_there_is_an_answer_within_the_caps(bench: Bench) -> None:
-    window, application = Window(bench, EmptyModelCatalog()), bench.house
+    window, application = Window(bench, EmptyModelCatalog()), bench.application
     await application.database.execute(
         AGE, application.workspace_id, datetime.now(UTC), Decimal("0.5")
     )

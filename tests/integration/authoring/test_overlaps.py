@@ -122,7 +122,7 @@ async def test_strict_is_the_same_board_and_field_and_a_moment_that_wakes_both(
     told = await client.call("find_overlapping_automations", writes)
     [mail] = [match for match in told["matches"] if match["name"] == "emails"]
     assert (mail["is_self"], mail["description"], mail["state"]) == (False, "Logs mail.", "paused")
-    assert mail["owner_email"] == f"{colleague.visitor.actor.id}@example.test"
+    assert mail["owner_email"] == f"{colleague.caller.actor.id}@example.test"
     assert (mail["trigger_kinds"], mail["trigger_types"]) == (["page_ingested"], ["email"])
     assert mail["last_run_at"] is None
     assert told["matches"][-1]["name"] == "list", "what is strict comes first"
@@ -159,7 +159,7 @@ async def test_a_save_beside_a_strict_overlap_needs_a_note_which_is_kept(bench: 
         "save_automation_draft",
         {**beside, "acknowledged_overlap": True, "coexistence_note": NOTE},
     )
-    kept = await client.kept(made["automation_id"])
+    kept = await client.stored(made["automation_id"])
     assert kept["definition"]["writes"]["coexistence_note"] == NOTE
     await client.call("update_automation", {"automation_id": made["automation_id"], "model": "m"})
 
@@ -198,7 +198,7 @@ async def test_what_means_alike_is_advice_and_says_how_it_was_compared(bench: Be
         async def embed(self, workspace_id: UUID, texts: Sequence[str]) -> list[list[float]]:
             return [[0.0, 1.0] if "cat" in text or "pets" in text else [1.0, 0.0] for text in texts]
 
-    registry: Any = bench.house.registry
+    registry: Any = bench.application.registry
     registry.studio.likeness.embedder = Model()
     by_meaning = await client.call(
         "find_overlapping_automations", {"writes_to_boards": [board], "intent": "Look after pets."}

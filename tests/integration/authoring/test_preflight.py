@@ -26,12 +26,14 @@ MAIL_ME = "every Monday at 9 Berlin time email me 'the invoices are due'"
 def _preflight(bench: Bench, **more: Any) -> InstallationPreflight:
     known = {"has_mail": True, "owner_mail": None, **more}
     allow = known.pop("allow", frozenset())
-    return InstallationPreflight(bench.house.database, allow, bench.house.lines, **known)
+    return InstallationPreflight(
+        bench.application.database, allow, bench.application.lines, **known
+    )
 
 
 async def _found(bench: Bench, made: dict[str, Any], **more: Any) -> list[tuple[str, str]]:
-    space = bench.house.workspace_id
-    words = await bench.house.registry.of(space)
+    space = bench.application.workspace_id
+    words = await bench.application.registry.of(space)
     whose = DefinitionOwner(space, author_id=FIRST_MEMBER)
     found = await _preflight(bench, **more).findings(made, words, whose)
     assert all(one.suggestion for one in found)
@@ -132,7 +134,7 @@ async def test_a_step_over_an_integration_that_nobody_connected_is_found(bench: 
 async def test_a_sign_in_without_a_scope_that_is_asked_for_today_is_found(bench: Bench) -> None:
     issue = {"owner": "octo", "repo": "hello", "title": "x"}
     made = document(step("open", "github.open_issue", issue))
-    asked = bench.house.lines
+    asked = bench.application.lines
     assert asked is not None
     scopes = list(asked.shelf["github"].manifest["auth"]["scopes"])
     assert scopes
@@ -141,10 +143,10 @@ async def test_a_sign_in_without_a_scope_that_is_asked_for_today_is_found(bench:
             (workspace_id, id, owner_id, integration, label, auth, state, scopes)
         VALUES ($1, $2, $3, 'github', 'GitHub', 'oauth', 'ready', $4)
     """
-    known = (bench.house.workspace_id, generate_id(), FIRST_MEMBER)
-    await bench.house.database.execute(insert, *known, scopes)
+    known = (bench.application.workspace_id, generate_id(), FIRST_MEMBER)
+    await bench.application.database.execute(insert, *known, scopes)
     assert await _found(bench, made) == []
-    await bench.house.database.execute(
+    await bench.application.database.execute(
         "UPDATE integration_connections SET scopes = '{gist}' WHERE id = $1", known[1]
     )
     assert await _found(bench, made) == [("/plan/0", "scope_missing")]
@@ -184,10 +186,10 @@ async def test_many_steps_over_an_integration_take_one_connection_at_a_time(
     steps += [step(f"g{n}", "github.open_issue", issue) for n in range(15)]
     watched = await _Watched.open(Settings(database_url=database_url))
     assert isinstance(watched, _Watched)
-    whose = DefinitionOwner(bench.house.workspace_id, author_id=FIRST_MEMBER)
-    words = await bench.house.registry.of(bench.house.workspace_id)
+    whose = DefinitionOwner(bench.application.workspace_id, author_id=FIRST_MEMBER)
+    words = await bench.application.registry.of(bench.application.workspace_id)
     preflight = InstallationPreflight(
-        watched, frozenset(), bench.house.lines, has_mail=True, owner_mail=None
+        watched, frozenset(), bench.application.lines, has_mail=True, owner_mail=None
     )
     try:
         watched.taken = watched.most = 0
@@ -223,7 +225,7 @@ async def test_a_proposal_that_calls_a_refused_address_is_not_ready(bench: Bench
 
 
 async def test_mail_without_a_server_warns_at_save_and_blocks_activation(bench: Bench) -> None:
-    assert bench.house.settings.smtp_url is None
+    assert bench.application.settings.smtp_url is None
     client = CapabilityClient(bench)
     made = await client.call("propose_automation", {"text": MAIL_ME, "by": "rules"})
     assert made["status"] == "ready", (made["questions"], made["problems"])
@@ -298,12 +300,12 @@ async def test_a_secret_that_is_kept_is_not_told_of(bench: Bench) -> None:
 async def test_an_owner_who_verifies_an_address_is_reached(bench: Bench) -> None:
     made = document(step("tell", "email.notify_owner", {"subject": "a", "text": "b"}))
     change = "UPDATE users SET email = 'me@example.com', email_state = $2 WHERE id = $1"
-    await bench.house.database.execute(change, FIRST_MEMBER, "unverified")
+    await bench.application.database.execute(change, FIRST_MEMBER, "unverified")
     assert await _found(bench, made) == [("/plan/0", "owner_mail_missing")]
-    await bench.house.database.execute(change, FIRST_MEMBER, "pre_existing")
+    await bench.application.database.execute(change, FIRST_MEMBER, "pre_existing")
     assert await _found(bench, made) == [("/plan/0", "owner_mail_unverified")]
-    await bench.house.database.execute(change, FIRST_MEMBER, "verified")
+    await bench.application.database.execute(change, FIRST_MEMBER, "verified")
     assert await _found(bench, made) == []
-    nobody = replace(DefinitionOwner(bench.house.workspace_id), author_id=None)
-    words = await bench.house.registry.of(bench.house.workspace_id)
+    nobody = replace(DefinitionOwner(bench.application.workspace_id), author_id=None)
+    words = await bench.application.registry.of(bench.application.workspace_id)
     assert await _preflight(bench).findings(made, words, nobody) == ()

@@ -33,7 +33,7 @@ async def test_a_request_is_kept_under_a_name_and_forgotten_by_its_id(bench: Ben
     assert told.value.code == "no_prompt"
     with pytest.raises(Invalid):
         await client.call("save_prompt", {"name": "", "text": "daily"})
-    viewer = await member(bench.house.database, bench.house.workspace_id, Role.VIEWER)
+    viewer = await member(bench.application.database, bench.application.workspace_id, Role.VIEWER)
     with pytest.raises(PermissionDenied):
         await CapabilityClient(bench, viewer).call("forget_prompt", {"id": first["id"]})
     await client.call("forget_prompt", {"id": first["id"]})

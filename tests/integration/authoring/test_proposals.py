@@ -82,16 +82,16 @@ async def test_only_a_person_saves_and_no_automation_can_be_given_any_of_it(benc
     capability_client = CapabilityClient(bench)
     made = await proposed(capability_client)
     client = CapabilityCaller(
-        replace(capability_client.visitor.actor, kind="client", token_id=generate_id())
+        replace(capability_client.caller.actor, kind="client", token_id=generate_id())
     )
     told = await _refused(save(CapabilityClient(bench, client), made), PermissionDenied)
     assert told.code == "person_needed"
     assert made["url"] in str(told.suggestion)
-    assistant = CapabilityCaller(replace(capability_client.visitor.actor, by_program=True))
+    assistant = CapabilityCaller(replace(capability_client.caller.actor, by_program=True))
     assert (
         await _refused(save(CapabilityClient(bench, assistant), made), PermissionDenied)
     ).code == "person_needed"
-    viewer = await member(bench.house.database, bench.house.workspace_id, Role.VIEWER)
+    viewer = await member(bench.application.database, bench.application.workspace_id, Role.VIEWER)
     for call in (
         proposed(CapabilityClient(bench, viewer)),
         save(CapabilityClient(bench, viewer), made),
@@ -99,8 +99,8 @@ async def test_only_a_person_saves_and_no_automation_can_be_given_any_of_it(benc
         assert (await _refused(call, PermissionDenied)).code == "role_too_small"
     for name in NEVER:
         asked = document(step("one", "get_board", {"name": "x"}), grants=[{"capability": name}])
-        words = await bench.house.registry.of(bench.house.workspace_id)
-        found = validate(asked, words, bench.house.limits).findings
+        words = await bench.application.registry.of(bench.application.workspace_id)
+        found = validate(asked, words, bench.application.limits).findings
         assert any(one.pointer.startswith("/grants/0") for one in found), name
     assert await automations(capability_client) == []
 
@@ -194,9 +194,11 @@ async def test_a_proposal_is_its_workspaces_own_and_ends_by_itself(bench: Bench)
     client = CapabilityClient(bench)
     made = await proposed(client)
     given = {"proposal_id": made["proposal_id"], "digest": made["digest"]}
-    async with bench.house.database.transaction() as tx:
+    async with bench.application.database.transaction() as tx:
         await ensure_workspace(tx, NEIGHBOUR, "next door")
-    stranger = CapabilityClient(bench, await member(bench.house.database, NEIGHBOUR, Role.OWNER))
+    stranger = CapabilityClient(
+        bench, await member(bench.application.database, NEIGHBOUR, Role.OWNER)
+    )
     one = {"proposal_id": made["proposal_id"]}
     for name, arguments in (
         ("get_proposal", one),
@@ -208,10 +210,10 @@ async def test_a_proposal_is_its_workspaces_own_and_ends_by_itself(bench: Bench)
     assert (await stranger.call("list_proposals", {}))["proposals"] == []
     [listed] = (await client.call("list_proposals", {}))["proposals"]
     assert listed["proposal_id"] == made["proposal_id"]
-    await bench.house.database.execute("UPDATE proposals SET expires_at = now()")
+    await bench.application.database.execute("UPDATE proposals SET expires_at = now()")
     told = await _refused(save(client, made), Expired)
     assert told.code == "proposal_expired"
-    application = bench.house
+    application = bench.application
     housekeeper = Housekeeper(
         application.database, application.blobs, application.clock, application.limits
     )
@@ -289,11 +291,11 @@ async def test_what_a_pattern_stands_for_may_not_grow_between_reading_and_saving
     agent = step("think", "agent_task", {"prompt": "Go.", "tools": ["test.*"]})
     made = await refine(client, made, definition=document(agent))
     more = Capability("test.another", "Another", {"type": "object"}, {}, _never)
-    given = bench.house.settings
+    given = bench.application.settings
     registry = build_registry(
         Limits(), settings=given, capabilities=(*bench.outside.capabilities(), more)
     )
-    application = build_application(given, Limits(), registry, bench.house.database)
+    application = build_application(given, Limits(), registry, bench.application.database)
     try:
         told = await _refused(
             save(CapabilityClient(Bench(application, bench.outside)), made), Conflict

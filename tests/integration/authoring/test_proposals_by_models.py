@@ -61,7 +61,7 @@ async def proposed(bench: Bench, *script: ModelReply | Problem, **more: Any) -> 
 
 
 async def ledger(bench: Bench) -> list[Decimal]:
-    rows = await bench.house.database.fetch("SELECT cost_usd, caller, run_id FROM llm_usage")
+    rows = await bench.application.database.fetch("SELECT cost_usd, caller, run_id FROM llm_usage")
     assert {(row["caller"], row["run_id"]) for row in rows} <= {("propose_automation", None)}
     return [row["cost_usd"] for row in rows]
 

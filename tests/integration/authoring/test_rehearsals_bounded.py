@@ -85,7 +85,7 @@ async def _check_refused(bench: Bench, asked: list[Any]) -> None:
     """What somebody has refused is agreed to as little as what still waits."""
     capability_client = CapabilityClient(bench)
     operator = CapabilityClient(
-        bench, await member(bench.house.database, capability_client.space, Role.OPERATOR)
+        bench, await member(bench.application.database, capability_client.space, Role.OPERATOR)
     )
     brought = {**_plan("{{ secrets.first }}", q=3), "name": "brought in"}
     [made] = await bring_in(bench, brought, over=False)
@@ -117,7 +117,7 @@ async def test_rehearsals_spend_within_the_smaller_day_and_all_of_it_is_told(
     caps = set[Decimal]()
 
     async def work(ctx: StepContext) -> Any:
-        held = await find_pass(bench.house.database, (await ctx.start()).token)
+        held = await find_pass(bench.application.database, (await ctx.start()).token)
         assert held is not None
         caps.add(held.purse.day_cap)
         return await ctx.call("test.buy", {})
@@ -131,7 +131,7 @@ async def test_rehearsals_spend_within_the_smaller_day_and_all_of_it_is_told(
 
     words = (asking(work, "test.a", uses=("test.buy",)), capability("test.buy", buy, price=price))
     async with agents_bench(bench, None, *words) as one:
-        desk, database = CapabilityClient(one), bench.house.database
+        desk, database = CapabilityClient(one), bench.application.database
         saved = await one.save(_costly(1))
         given = {"automation_id": str(saved.automation_id), "samples": ONCE * 3}
         async with one.worker():
@@ -170,14 +170,16 @@ async def test_words_become_no_vectors_outside_where_nothing_is_to_be_asked(benc
         await connected_bench.call(
             "create_page", type="note", title="Holiday", body="Rules of holidays."
         )
-        assert connected_bench.house.embedder is not None
-        duty = PageEmbeddingJob(connected_bench.house.database, connected_bench.house.embedder)
+        assert connected_bench.application.embedder is not None
+        duty = PageEmbeddingJob(
+            connected_bench.application.database, connected_bench.application.embedder
+        )
         assert await duty.open()
         connected = {"name": "openai", "base_url": server.openai_url, "key": KEY}
         await connected_bench.call("admin_connect_model", connected_bench.operator, **connected)
         while await duty.embed_some():
             pass
-        known = Bench(connected_bench.house, bench.outside)
+        known = Bench(connected_bench.application, bench.outside)
         saved = await known.save(document(step("t", "transform_data", {"output": 1}), name="e"))
         asks = document(
             step("words", "search", {"q": "holiday"}),
@@ -190,12 +192,12 @@ async def test_words_become_no_vectors_outside_where_nothing_is_to_be_asked(benc
             "samples": ONCE,
         }
         count = "SELECT count(*) FROM llm_usage"
-        before = await connected_bench.house.database.fetchval(count)
+        before = await connected_bench.application.database.fetchval(count)
         async with known.worker():
             shut = await CapabilityClient(known).call(REHEARSE, {**given, "live_reads": False})
-            assert await connected_bench.house.database.fetchval(count) == before
+            assert await connected_bench.application.database.fetchval(count) == before
             told = await CapabilityClient(known).call(REHEARSE, {**given, "live_reads": True})
-            assert await connected_bench.house.database.fetchval(count) == before + 1
+            assert await connected_bench.application.database.fetchval(count) == before + 1
         names = (
             "query",
             "search_space.query",
@@ -203,8 +205,8 @@ async def test_words_become_no_vectors_outside_where_nothing_is_to_be_asked(benc
             "create_automation_flow",
         )
         for name in names:
-            assert is_external_read(connected_bench.house.registry.capabilities[name]), name
-            assert not is_external_read(bench.house.registry.capabilities[name]), name
+            assert is_external_read(connected_bench.application.registry.capabilities[name]), name
+            assert not is_external_read(bench.application.registry.capabilities[name]), name
     [firing] = shut["firings"]
     assert (firing["now"]["reason"], firing["now"]["live"]) == ("not_recorded", [])
     assert "query" in firing["now"]["error"], "words alone are asked of nobody"
@@ -220,7 +222,7 @@ _WAITS: Final = """
 
 
 async def test_what_was_tried_goes_with_its_rehearsal_and_nothing_else_does(bench: Bench) -> None:
-    desk, database = CapabilityClient(bench), bench.house.database
+    desk, database = CapabilityClient(bench), bench.application.database
     kept = document(step("t", "transform_data", {"output": 1}), name="e")
     saved = await bench.save(kept)
     tried, again = (
@@ -246,7 +248,7 @@ async def test_what_was_tried_goes_with_its_rehearsal_and_nothing_else_does(benc
         await database.execute(f"DELETE FROM {table}")
 
     # Somebody is about to try one of them again: it is found there, and not yet referred to.
-    later = bench.house.clock.now() + timedelta(days=2)
+    later = bench.application.clock.now() + timedelta(days=2)
     async with database.transaction() as tx:
         content = await store_content(tx, desk.space, read_definition(again), ())
         expiry = asyncio.create_task(expire_runs(database, later))

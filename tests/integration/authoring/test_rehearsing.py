@@ -26,7 +26,16 @@ from mainspring.runs.retention import expire_runs
 from mainspring.runs.run_requests import RunRequest
 from mainspring.workspace.automation_list import read_automation
 from mainspring.workspace.automations import FIRST_MEMBER
-from tests.kit.agents import ALONE, Loss, Minds, agents_bench, calls, capability, ends, thinking
+from tests.kit.agents import (
+    ALONE,
+    Loss,
+    ScriptedModels,
+    agents_bench,
+    calls,
+    capability,
+    ends,
+    thinking,
+)
 from tests.kit.authoring import CapabilityClient
 from tests.kit.bench import Bench, document, step
 from tests.kit.loopback_doubles import local_server
@@ -59,7 +68,7 @@ async def outward(bench: Bench) -> AsyncIterator[Outward]:
     shop = Shop()
     async with local_server(shop) as server:
         pair = f"127.0.0.1:{server.port}"
-        settings = replace(bench.house.settings, egress_allow=frozenset({pair}))
+        settings = replace(bench.application.settings, egress_allow=frozenset({pair}))
         application = build_application(
             settings,
             bench.house.limits,
@@ -107,7 +116,7 @@ COUNTS = """
 
 async def test_a_changed_threshold_is_caught_by_what_was_read_then(outward: Outward) -> None:
     bench, shop, pair = outward
-    desk, database = CapabilityClient(bench), bench.house.database
+    desk, database = CapabilityClient(bench), bench.application.database
     board = await desk.board("Orders")
     saved = await bench.save(_watch(pair, 100, board))
     one = str(saved.automation_id)
@@ -118,7 +127,7 @@ async def test_a_changed_threshold_is_caught_by_what_was_read_then(outward: Outw
     async with bench.worker():
         for orders in (30, 60, 130):
             shop.orders = orders
-            made = await bench.house.dispatcher.dispatch(
+            made = await bench.application.dispatcher.dispatch(
                 RunRequest(desk.space, saved.automation_id)
             )
             run = await bench.until(made.run_id)
@@ -167,7 +176,7 @@ async def test_a_changed_threshold_is_caught_by_what_was_read_then(outward: Outw
 
 async def _counts_for_nothing(bench: Bench, result: Any) -> None:
     desk, one = CapabilityClient(bench), UUID(result["automation_id"])
-    async with bench.house.database.acquire() as connection:
+    async with bench.application.database.acquire() as connection:
         shown = await list_runs(connection, desk.space)
         tried = await list_runs(connection, desk.space, rehearsal_id=UUID(result["rehearsal_id"]))
         automation = await read_automation(connection, desk.space, one)
@@ -184,7 +193,7 @@ async def _counts_for_nothing(bench: Bench, result: Any) -> None:
 
 
 async def _goes_with_its_runs(bench: Bench, rehearsal_id: UUID) -> None:
-    database, later = bench.house.database, bench.house.clock.now() + timedelta(days=2)
+    database, later = bench.application.database, bench.application.clock.now() + timedelta(days=2)
     await expire_runs(database, later)
     assert await database.fetchval("SELECT count(*) FROM rehearsals") == 2
     for table in ("calls", "steps"):
@@ -214,7 +223,7 @@ async def test_what_is_wrong_is_told_with_its_place_and_nothing_stays_of_it(
     outward: Outward,
 ) -> None:
     bench, _, pair = outward
-    desk, database = CapabilityClient(bench), bench.house.database
+    desk, database = CapabilityClient(bench), bench.application.database
     plan = _sampled(pair, "a", ">")
     one = str((await bench.save(plan)).automation_id)
     for wrong, pointer in (
@@ -277,7 +286,7 @@ async def test_samples_are_run_by_what_is_tried_and_by_what_is_in_force(outward:
     samples = [{"payload": {"who": "Ada"}}, {"inputs": {"above": 40}, "payload": {"who": "Bob"}}]
     given = {"automation_id": one, "samples": samples}
     operator = CapabilityClient(
-        bench, await member(bench.house.database, desk.space, Role.OPERATOR)
+        bench, await member(bench.application.database, desk.space, Role.OPERATOR)
     )
     async with bench.worker():
         alone = await operator.call("rehearse_automation", given)
@@ -304,14 +313,14 @@ async def test_what_nobody_agreed_to_reaches_nobody(outward: Outward) -> None:
     bench, shop, pair = outward
     capability_client = CapabilityClient(bench)
     client = CapabilityClient(
-        bench, CapabilityCaller(replace(capability_client.visitor.actor, kind="client"))
+        bench, CapabilityCaller(replace(capability_client.caller.actor, kind="client"))
     )
     saved = await bench.save(_sampled(pair, "a", ">"))
     one = str(saved.automation_id)
     wider = {"definition": _sampled(pair, "c", ">", step("more", "test.echo", {"x": 1}))}
     other = {"definition": _sampled(pair, "b", ">")}
     async with bench.worker():
-        made = await bench.house.dispatcher.dispatch(
+        made = await bench.application.dispatcher.dispatch(
             RunRequest(capability_client.space, saved.automation_id)
         )
         await bench.until(made.run_id)
@@ -343,7 +352,7 @@ async def test_what_nobody_agreed_to_reaches_nobody(outward: Outward) -> None:
 
 
 async def test_nobody_waits_in_a_rehearsal_and_people_are_not_asked_again(bench: Bench) -> None:
-    desk, database = CapabilityClient(bench), bench.house.database
+    desk, database = CapabilityClient(bench), bench.application.database
     plan = document(
         step("ask", "approval", {"title": "Shall we?", "on_decline": "continue"}),
         step("mail", "test.mail", {"mark": "{{ ask.approved }} {{ run.id }}"}),
@@ -353,7 +362,9 @@ async def test_nobody_waits_in_a_rehearsal_and_people_are_not_asked_again(bench:
     slow = {**plan, "plan": [step("nap", "delay", {"seconds": 86_400}), *plan["plan"]]}
     given = {"automation_id": str(saved.automation_id), "candidate": {"definition": slow}}
     async with bench.worker():
-        made = await bench.house.dispatcher.dispatch(RunRequest(desk.space, saved.automation_id))
+        made = await bench.application.dispatcher.dispatch(
+            RunRequest(desk.space, saved.automation_id)
+        )
         await bench.until(made.run_id, "waiting")
         question = await database.fetchval("SELECT id FROM approvals")
         await desk.call("answer_approval", {"approval_id": str(question), "decision": "declined"})
@@ -380,7 +391,7 @@ async def test_nobody_waits_in_a_rehearsal_and_people_are_not_asked_again(bench:
 async def test_a_held_write_that_was_approved_then_is_answered_with_its_result(
     bench: Bench,
 ) -> None:
-    desk, database = CapabilityClient(bench), bench.house.database
+    desk, database = CapabilityClient(bench), bench.application.database
     saved = await bench.save(
         document(
             step("mail", "test.mail", {"mark": "one"}),
@@ -388,7 +399,9 @@ async def test_a_held_write_that_was_approved_then_is_answered_with_its_result(
         )
     )
     async with bench.worker():
-        made = await bench.house.dispatcher.dispatch(RunRequest(desk.space, saved.automation_id))
+        made = await bench.application.dispatcher.dispatch(
+            RunRequest(desk.space, saved.automation_id)
+        )
         await bench.until(made.run_id, "waiting")
         draft = await database.fetchval("SELECT id FROM drafts")
         edits = {"draft_id": str(draft), "edits": {"mark": "two"}}
@@ -406,7 +419,9 @@ async def test_a_held_write_that_was_approved_then_is_answered_with_its_result(
 async def test_turns_of_agents_and_calls_of_scripts_are_answered_from_the_record(
     bench: Bench,
 ) -> None:
-    models = Minds(script=[calls(("test_echo", {"q": 1}), ("test_mail", {"mark": "m"})), ends(7)])
+    models = ScriptedModels(
+        script=[calls(("test_echo", {"q": 1}), ("test_mail", {"mark": "m"})), ends(7)]
+    )
     async with agents_bench(bench, models) as one:
         client = CapabilityClient(one)
         agent = thinking("test.echo", "test.mail")
@@ -421,7 +436,7 @@ async def test_turns_of_agents_and_calls_of_scripts_are_answered_from_the_record
         )
         scripted = await one.save({**script(source), "name": "scripted"})
         async with one.worker():
-            dispatch = one.house.dispatcher.dispatch
+            dispatch = one.application.dispatcher.dispatch
             made = [
                 await dispatch(RunRequest(client.space, which.automation_id))
                 for which in (saved, scripted)
@@ -468,7 +483,7 @@ async def test_turns_of_agents_and_calls_of_scripts_are_answered_from_the_record
         assert (firing["now"]["cost_usd"], firing["now"]["spent_usd"]) == ("0.00015", "0.00015")
         assert [one["kind"] for one in firing["differences"]] == ["removed", "cost"]
         assert shut["firings"][0]["now"]["reason"] == "not_recorded"
-        spent = await bench.house.database.fetchval("SELECT sum(usd) FROM spend")
+        spent = await bench.application.database.fetchval("SELECT sum(usd) FROM spend")
         assert str(spent.normalize()) == "0.00045"
 
 
@@ -499,7 +514,7 @@ async def test_a_rehearsal_survives_the_loss_of_its_worker(bench: Bench) -> None
         async with one.worker():
             run_id = generate_id()
             live.add(run_id)
-            await one.house.dispatcher.dispatch(
+            await one.application.dispatcher.dispatch(
                 RunRequest(client.space, saved.automation_id, run_id=run_id)
             )
             await one.until(run_id)
@@ -528,8 +543,8 @@ async def test_a_program_with_the_token_of_a_rehearsal_is_answered_and_bounded_a
         return {"n": next(counted)}
 
     async def work(ctx: StepContext) -> Any:
-        gate = applications[0].house.gate
-        held = await find_pass(bench.house.database, (await ctx.start()).token)
+        gate = applications[0].application.gate
+        held = await find_pass(bench.application.database, (await ctx.start()).token)
         assert held is not None
         caller = CapabilityCaller(held.actor, held=held)
         said = [(await gate.serve(caller, "test.count", {}))["n"] for _ in range(2)]
@@ -547,8 +562,8 @@ async def test_a_program_with_the_token_of_a_rehearsal_is_answered_and_bounded_a
         saved = await one.save(document(step("a", "test.a")))
         other = {"definition": document(step("renamed", "test.b"))}
         async with one.worker():
-            made = await one.house.dispatcher.dispatch(
-                RunRequest(one.house.workspace_id, saved.automation_id)
+            made = await one.application.dispatcher.dispatch(
+                RunRequest(one.application.workspace_id, saved.automation_id)
             )
             assert (await one.until(made.run_id))["drafts"] == 1
             told = await CapabilityClient(one).call(
@@ -558,4 +573,4 @@ async def test_a_program_with_the_token_of_a_rehearsal_is_answered_and_bounded_a
     assert [said for said, _ in seen] == [[1, 2], [1, 2]]
     assert [grants - {"test.count", "test.mail"} for _, grants in seen] == [set(), {"test.echo"}]
     assert (told["otherwise"], next(counted)) == (0, 3), told["firings"]
-    assert await bench.house.database.fetchval("SELECT count(*) FROM drafts") == 1
+    assert await bench.application.database.fetchval("SELECT count(*) FROM drafts") == 1

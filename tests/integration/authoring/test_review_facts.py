@@ -23,7 +23,7 @@ async def test_neither_itself_nor_what_was_put_away_counts_as_another_that_may(
     two = await client.save(name="two", source="return 2;", tool_grants=[{"tool": "search"}])
 
     async def known(but: str | None = None) -> tuple[bool, bool, bool]:
-        async with bench.house.database.acquire() as tx:
+        async with bench.application.database.acquire() as tx:
             left_out = None if but is None else UUID(but)
             used, hosts = await read_review_facts(tx, client.space, left_out)
         return "http_fetch" in used, "a.example" in hosts, "search" in used

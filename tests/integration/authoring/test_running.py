@@ -68,10 +68,12 @@ async def test_bad_arguments_are_refused_and_start_nothing(bench: Bench) -> None
         assert pointer in {finding.pointer for finding in refused.value.findings}
     with pytest.raises(NotFound):
         await client.call("run_automation_once", {"automation_id": str(UUID(int=7))})
-    viewer = CapabilityClient(bench, await member(bench.house.database, client.space, Role.VIEWER))
+    viewer = CapabilityClient(
+        bench, await member(bench.application.database, client.space, Role.VIEWER)
+    )
     with pytest.raises(PermissionDenied):
         await viewer.call("run_automation_once", {"automation_id": one})
-    assert await bench.house.database.fetchval("SELECT count(*) FROM runs") == 0
+    assert await bench.application.database.fetchval("SELECT count(*) FROM runs") == 0
 
 
 async def test_a_dry_run_changes_nothing_and_lists_what_it_pretended(bench: Bench) -> None:
@@ -79,7 +81,7 @@ async def test_a_dry_run_changes_nothing_and_lists_what_it_pretended(bench: Benc
     board = await client.board("CRM")
     one = await client.save(**_append(board))
     operator = CapabilityClient(
-        bench, await member(bench.house.database, client.space, Role.OPERATOR)
+        bench, await member(bench.application.database, client.space, Role.OPERATOR)
     )
     async with bench.worker():
         dry = await operator.call("run_automation_once", {"automation_id": one})
@@ -176,7 +178,7 @@ async def test_whoever_names_a_run_goes_on_waiting_and_starts_no_other(bench: Be
     client = CapabilityClient(bench)
     one = await client.save(source='console.log("done"); return 1;')
     other = await client.save(name="another", source="return 1;")
-    made = await bench.house.dispatcher.dispatch(RunRequest(client.space, UUID(one)))
+    made = await bench.application.dispatcher.dispatch(RunRequest(client.space, UUID(one)))
     run_id = str(made.run_id)
 
     named = {"automation_id": one, "run_id": run_id}
@@ -186,7 +188,9 @@ async def test_whoever_names_a_run_goes_on_waiting_and_starts_no_other(bench: Be
     for wrong in ({**named, "automation_id": other}, {**named, "run_id": str(UUID(int=7))}):
         with pytest.raises(NotFound):
             await client.call("run_automation_once", wrong)
-    viewer = CapabilityClient(bench, await member(bench.house.database, client.space, Role.VIEWER))
+    viewer = CapabilityClient(
+        bench, await member(bench.application.database, client.space, Role.VIEWER)
+    )
     looked = await viewer.call("get_automation_run", {"run_id": run_id})
     assert looked.keys() == FIELDS
     assert (looked["status"], looked["timed_out"]) == ("queued", False)
@@ -200,7 +204,7 @@ async def test_whoever_names_a_run_goes_on_waiting_and_starts_no_other(bench: Be
         told = await client.call("run_automation_once", {**named, "wait_seconds": 60})
     assert (told["run_id"], told["status"], told["stdout"]) == (run_id, "succeeded", "done\n")
     assert await viewer.call("get_automation_run", {"run_id": run_id}) == told
-    assert await bench.house.database.fetchval("SELECT count(*) FROM runs") == 1
+    assert await bench.application.database.fetchval("SELECT count(*) FROM runs") == 1
 
 
 async def test_the_automations_there_are_can_be_listed_page_by_page(bench: Bench) -> None:
@@ -209,7 +213,9 @@ async def test_the_automations_there_are_can_be_listed_page_by_page(bench: Bench
     await client.call("delete_automation", {"automation_id": ids[0]})
     async with bench.worker():
         await client.call("run_automation_once", {"automation_id": ids[2], "dry_run": False})
-    viewer = CapabilityClient(bench, await member(bench.house.database, client.space, Role.VIEWER))
+    viewer = CapabilityClient(
+        bench, await member(bench.application.database, client.space, Role.VIEWER)
+    )
 
     first = await viewer.call("list_automations", {"name": "invoice", "limit": 1})
     [shown] = first["automations"]
@@ -249,17 +255,17 @@ async def test_any_number_may_wait_because_whoever_waits_holds_nothing(bench: Be
         for number, one in enumerate((ids * asked)[:asked])
     ]
     async with asyncio.timeout(60):
-        while await bench.house.database.fetchval("SELECT count(*) FROM runs") < asked:
+        while await bench.application.database.fetchval("SELECT count(*) FROM runs") < asked:
             await asyncio.sleep(0.02)
-    inside = WorkspaceDatabase(bench.house.database, client.space)
-    row = await bench.house.database.fetchrow("SELECT id FROM runs LIMIT 1")
+    inside = WorkspaceDatabase(bench.application.database, client.space)
+    row = await bench.application.database.fetchrow("SELECT id FROM runs LIMIT 1")
     assert row is not None
     assert await wait_for_end(inside, client.space, row["id"], 0.1) == "pending"
     for one in waiting:
         one.cancel()
     ends = await asyncio.gather(*waiting, return_exceptions=True)
     assert all(isinstance(end, asyncio.CancelledError) for end in ends)
-    assert await bench.house.database.fetchval("SELECT count(*) FROM runs") == asked
+    assert await bench.application.database.fetchval("SELECT count(*) FROM runs") == asked
 
 
 def _client(
@@ -272,7 +278,7 @@ def _client(
             lines.append(message)
 
     wait = ClientWait(1.0, None if lines is None else report)
-    return CapabilityClient(bench, replace(client.visitor, client_wait=wait))
+    return CapabilityClient(bench, replace(client.caller, client_wait=wait))
 
 
 async def test_a_client_that_gives_up_soon_hears_which_run_goes_on(bench: Bench) -> None:
@@ -306,7 +312,7 @@ async def test_the_same_call_finds_its_run_while_that_is_going(bench: Bench) -> 
 
     other_mode = await client.call("run_automation_once", {**asked, "dry_run": False})
     operator = CapabilityClient(
-        bench, await member(bench.house.database, capability_client.space, Role.OPERATOR)
+        bench, await member(bench.application.database, capability_client.space, Role.OPERATOR)
     )
     somebody = await _client(bench, operator).call("run_automation_once", asked)
     await capability_client.call("update_automation", {"automation_id": one, "source": "return 2;"})
@@ -326,7 +332,7 @@ async def test_the_same_call_starts_another_run_once_the_first_is_over(bench: Be
 
     assert len({one["run_id"] for one in told}) == 3
     assert {one["status"] for one in (*told, *at_once)} == {"succeeded"}
-    count = await bench.house.database.fetchval("SELECT count(*) FROM runs")
+    count = await bench.application.database.fetchval("SELECT count(*) FROM runs")
     assert count == len({one["run_id"] for one in (*told, *at_once)})
 
 
@@ -344,12 +350,14 @@ async def test_an_idempotency_key_finds_its_run_also_when_that_is_over(bench: Be
     with pytest.raises(Invalid) as refused:
         await client.call("run_automation_once", {**keyed, "run_id": told[0]["run_id"]})
     assert refused.value.code == "with_run_id"
-    assert await bench.house.database.fetchval("SELECT count(*) FROM runs") == 1
+    assert await bench.application.database.fetchval("SELECT count(*) FROM runs") == 1
 
 
 async def test_callers_share_the_idempotency_keys_of_an_automation(bench: Bench, api: Api) -> None:
     client = CapabilityClient(bench)
-    other = CapabilityClient(bench, await member(bench.house.database, client.space, Role.OPERATOR))
+    other = CapabilityClient(
+        bench, await member(bench.application.database, client.space, Role.OPERATOR)
+    )
     one = await client.save(source="return 1;")
     keyed = {"automation_id": one, "idempotency_key": "shared"}
     async with bench.worker():
@@ -437,6 +445,6 @@ return { made, active };
         assert "no more than it has itself" in refused["error"]["detail"]
     assert good["status"] == "succeeded", good["error"]
     assert good["output"]["active"] == "person_needed"
-    kept = await client.kept(good["output"]["made"]["automation_id"])
-    assert (kept["state"], kept["created_by"]) == ("paused", client.visitor.actor.id)
+    kept = await client.stored(good["output"]["made"]["automation_id"])
+    assert (kept["state"], kept["created_by"]) == ("paused", client.caller.actor.id)
     assert await client.names() == ["wide", "rich", "good", "made by a run"]

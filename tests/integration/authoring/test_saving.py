@@ -164,8 +164,8 @@ async def test_a_draft_is_one_script_step_that_is_paused_with_its_defaults(bench
     assert made["state"] == "paused"
     assert made["version"] == 1
     assert made["version_id"] == str(compute_version_id(automation_id, 1))
-    assert made["admin_url"] == f"{bench.house.settings.address}/automations/{automation_id}"
-    kept = await client.kept(automation_id)
+    assert made["admin_url"] == f"{bench.application.settings.address}/automations/{automation_id}"
+    kept = await client.stored(automation_id)
     document = kept["definition"]
     assert kept["state"] == "paused"
     assert [step["action"] for step in document["plan"]] == ["script"]
@@ -202,7 +202,7 @@ async def test_every_kind_of_trigger_becomes_one_that_the_house_knows(bench: Ben
     ]
     made = await client.call("save_automation_draft", draft(triggers=triggers))
 
-    kept = await client.kept(UUID(made["automation_id"]))
+    kept = await client.stored(UUID(made["automation_id"]))
     assert {one["slug"]: one["type"] for one in kept["triggers"]} == {
         "cron-1": "schedule",
         "board-change-1": "board_change",
@@ -239,7 +239,9 @@ async def test_an_idempotency_key_finds_what_it_made_and_refuses_another_body(
     with pytest.raises(Invalid) as refused:
         await client.call("save_automation_draft", {**given, "name": "another"})
     assert _places(refused.value) == {("/idempotency_key", "idempotency_mismatch")}
-    other = CapabilityClient(bench, await member(bench.house.database, client.space, Role.EDITOR))
+    other = CapabilityClient(
+        bench, await member(bench.application.database, client.space, Role.EDITOR)
+    )
     made = await other.call("save_automation_draft", {**given, "name": "of somebody else"})
     assert made["automation_id"] != several[0]["automation_id"]
     await client.call("delete_automation", {"automation_id": several[0]["automation_id"]})
@@ -265,7 +267,7 @@ async def test_a_missing_secret_is_told_and_keeps_it_paused(bench: Bench) -> Non
 
     [warning] = made["warnings"]
     assert (warning["pointer"], warning["code"]) == ("/source", "secret_missing")
-    kept = await client.kept(UUID(made["automation_id"]))
+    kept = await client.stored(UUID(made["automation_id"]))
     assert kept["definition"]["metadata"]["acknowledged_http_fetch_hosts"] == [
         "api.example.com",
         "spare.example.com",
@@ -287,7 +289,7 @@ async def test_a_missing_secret_is_told_and_keeps_it_paused(bench: Bench) -> Non
 async def test_only_whoever_may_edit_saves(bench: Bench) -> None:
     space = CapabilityClient(bench).space
     for role in Role:
-        somebody: CapabilityCaller = await member(bench.house.database, space, role)
+        somebody: CapabilityCaller = await member(bench.application.database, space, role)
         client = CapabilityClient(bench, somebody)
         given = draft(name=f"of a {role.value}")
         if role in (Role.VIEWER, Role.OPERATOR):

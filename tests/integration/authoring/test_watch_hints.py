@@ -19,10 +19,10 @@ CONNECTED = """
 
 async def _watched(bench: Bench, source: str, settings: dict[str, Any]) -> Any:
     async with linked_bench(bench) as here:
-        member = Boards(here.house)
+        member = Boards(here.application)
         auth = "token" if source == "discord" else "oauth"
-        await here.house.database.execute(
-            CONNECTED, here.house.workspace_id, member.visitor.actor.id, source, auth, settings
+        await here.application.database.execute(
+            CONNECTED, here.application.workspace_id, member.caller.actor.id, source, auth, settings
         )
         return await member.call("watch_integration", source=source)
 

@@ -72,7 +72,7 @@ async def test_a_run_is_answered_a_draft_with_its_preview_and_payload(bench: Ben
         "Send to noah@a16z.com “Re: next week”: We're in. Friday works for us. (It begins a new "
         "conversation: this mail server knows no thread 18f2-thread.)"
     )
-    (kept,) = await bench.house.database.fetch(
+    (kept,) = await bench.application.database.fetch(
         "SELECT id, capability, arguments, preview, status FROM drafts"
     )
     assert str(kept["id"]) == draft["draft_id"]
@@ -139,18 +139,20 @@ WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
 async def test_what_cannot_be_done_is_refused_with_its_place_before_anything_is_held(
     bench: Bench,
 ) -> None:
-    actor = Actor(bench.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
+    actor = Actor(bench.application.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
     for name, (arguments, pointer, said) in WRONG.items():
         with pytest.raises(Invalid) as refused:
-            await bench.house.gate.direct(CapabilityCaller(actor), "act_on_integration", arguments)
+            await bench.application.gate.direct(
+                CapabilityCaller(actor), "act_on_integration", arguments
+            )
         found = {finding.pointer: finding for finding in refused.value.findings}
         assert pointer in found, (name, found)
         assert said in found[pointer].detail, (name, found[pointer])
-    assert await bench.house.database.fetchval("SELECT count(*) FROM drafts") == 0
-    held = await bench.house.gate.direct(CapabilityCaller(actor), "act_on_integration", POST)
+    assert await bench.application.database.fetchval("SELECT count(*) FROM drafts") == 0
+    held = await bench.application.gate.direct(CapabilityCaller(actor), "act_on_integration", POST)
     assert held["payload"] == POST
     assert held["preview"] == "Post to C0123 in Slack: Hi"
-    assert await bench.house.database.fetchval("SELECT count(*) FROM drafts") == 1
+    assert await bench.application.database.fetchval("SELECT count(*) FROM drafts") == 1
 
 
 async def test_a_dry_run_and_verify_mode_judge_it_and_hold_nothing(bench: Bench) -> None:
@@ -166,7 +168,7 @@ async def test_a_dry_run_and_verify_mode_judge_it_and_hold_nothing(bench: Bench)
             run = await bench.until(made.run_id)
             assert (run["status"], run["error"]["code"]) == ("failed", "arguments_invalid")
             assert run["error"]["errors"][0]["pointer"] == "/action_name"
-    assert await bench.house.database.fetchval("SELECT count(*) FROM drafts") == 0
+    assert await bench.application.database.fetchval("SELECT count(*) FROM drafts") == 0
 
 
 async def test_a_grant_may_pin_the_integration_and_the_action(bench: Bench) -> None:
@@ -206,8 +208,8 @@ async def test_a_script_that_spells_a_secret_in_an_input_is_not_saved(bench: Ben
     source = f"await brains.act_on_integration({json.dumps(leaking)});"
     report = validate(
         document(step("main", "script", {"source": source})),
-        bench.house.registry,
-        bench.house.limits,
+        bench.application.registry,
+        bench.application.limits,
     )
     assert [(one.pointer, one.code) for one in report.findings] == [
         ("/plan/0/config/source", "template_secret")
@@ -215,7 +217,7 @@ async def test_a_script_that_spells_a_secret_in_an_input_is_not_saved(bench: Ben
 
 
 async def test_an_install_is_found_through_the_pages_of_its_actions(bench: Bench) -> None:
-    boards = Boards(bench.house)
+    boards = Boards(bench.application)
     found = await boards.call("query", q="send an email", type="integration_action")
     slugs = [page["slug"] for page in found["pages"]]
     assert f"integration-action.{install_id_of('email')}.send_email" in slugs
@@ -223,7 +225,7 @@ async def test_an_install_is_found_through_the_pages_of_its_actions(bench: Bench
     assert page["frontmatter"]["install_id"] in page["slug"]
     assert page["frontmatter"]["action_name"]
     again = await boards.call("list_pages", type="integration_action")
-    events = await bench.house.database.fetchval(
+    events = await bench.application.database.fetchval(
         "SELECT count(*) FROM events WHERE type = 'page.ingested'"
     )
     assert events == len(again["pages"]), "looking again writes nothing"

@@ -49,7 +49,7 @@ async def test_a_model_reads_a_request_as_one_action_and_mends_what_does_not_fit
         mended = models.requests[1].messages[-1].results[0]
         assert mended.failed
         assert "/body" in mended.content
-        spent = await here.house.database.fetchval("SELECT count(*) FROM llm_usage")
+        spent = await here.application.database.fetchval("SELECT count(*) FROM llm_usage")
         assert spent == 2, "both asks are booked with the call"
         assert parcels.sent == []
         sent = await member.call("confirm_action", draft_id=draft["draft_id"], hash=draft["hash"])
@@ -71,7 +71,7 @@ async def test_a_model_reads_a_request_as_one_action_and_mends_what_does_not_fit
         unclear = await member.call("act_on_integration", **WORDS)
         assert unclear["kind"] == "clarification"
         assert "send_note (to, subject, body" in unclear["question"]
-        drafts = await here.house.database.fetchval("SELECT count(*) FROM drafts")
+        drafts = await here.application.database.fetchval("SELECT count(*) FROM drafts")
         assert drafts == 1
 
         # A run that only tries it asks too, holds nothing, and is told what would be held.
@@ -95,13 +95,13 @@ async def test_a_grant_that_bounds_the_source_is_judged_the_same_when_asked_and_
             """A run of a plan whose grant was narrowed by whoever agreed to it."""
             name = f"narrow {uuid4()}"
             saved = await here.save(document(step("act", "act_on_integration", config), name=name))
-            await here.house.database.execute(
+            await here.application.database.execute(
                 "UPDATE automation_versions SET grants = $2 WHERE automation_id = $1",
                 saved.automation_id,
                 [{"capability": "act_on_integration", "params": bound}],
             )
-            request = RunRequest(here.house.workspace_id, saved.automation_id)
-            return await here.until((await here.house.dispatcher.dispatch(request)).run_id)
+            request = RunRequest(here.application.workspace_id, saved.automation_id)
+            return await here.until((await here.application.dispatcher.dispatch(request)).run_id)
 
         for config, bound in (
             (words, {"source": "parcels"}),
@@ -160,7 +160,7 @@ async def test_without_a_model_what_is_plain_is_read_and_the_rest_is_asked_back(
             assert refused.value.findings[0].pointer == "/attach_from_page"
         with pytest.raises(NotFound):
             await member.call("act_on_integration", **exact, attach_from_page="nowhere")
-        waiting = await here.house.database.fetchval("SELECT count(*) FROM drafts")
+        waiting = await here.application.database.fetchval("SELECT count(*) FROM drafts")
         assert waiting == 2
         # What leaves has the words of the person who agreed, and the very bytes of the files.
         with pytest.raises(Invalid) as refused:
@@ -197,7 +197,7 @@ async def test_what_needs_a_connection_is_refused_and_not_found_without_one(benc
             with pytest.raises(NotFound, match="not connected to Parcels") as refused:
                 await member.call(call, **given)
             assert "/integrations/parcels" in str(refused.value.suggestion)
-        assert await here.house.database.fetchval("SELECT count(*) FROM drafts") == 0
+        assert await here.application.database.fetchval("SELECT count(*) FROM drafts") == 0
 
         async def found() -> list[str]:
             pages = await member.call("list_pages", type="integration_action", limit=100)
@@ -205,14 +205,14 @@ async def test_what_needs_a_connection_is_refused_and_not_found_without_one(benc
 
         slug = f"integration-action.{PARCELS}.send_note"
         assert slug not in await found()
-        await here.house.database.execute(
+        await here.application.database.execute(
             "INSERT INTO integration_connections (workspace_id, id, owner_id, integration, label, "
             "auth) VALUES ($1, gen_random_uuid(), $2, 'parcels', 'Parcels', 'token')",
-            here.house.workspace_id,
-            member.visitor.actor.id,
+            here.application.workspace_id,
+            member.caller.actor.id,
         )
         # Somebody else's page with its name, from before such names were refused, stops no other.
-        database = here.house.database
+        database = here.application.database
         await member.call("create_page", title="Mine", type="note", body="x")
         taken = "UPDATE pages SET source_ref = $1 WHERE slug = 'mine'"
         await database.execute(taken, f"install:{PARCELS}:send_note")
@@ -236,7 +236,7 @@ async def test_what_needs_a_connection_is_refused_and_not_found_without_one(benc
             "query", q="send a note about a parcel", type="integration_action"
         )
         assert slug in [one["slug"] for one in asked["pages"]]
-        await here.house.database.execute("DELETE FROM integration_connections")
+        await here.application.database.execute("DELETE FROM integration_connections")
         assert slug not in await found()
         assert (await member.call("act_on_integration", source="email", request="hm"))[
             "kind"

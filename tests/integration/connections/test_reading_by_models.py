@@ -166,6 +166,6 @@ async def test_reading_a_request_is_in_the_ledger_with_who_asked(bench: Bench) -
     ):
         await _connect(connected_bench, server, "anthropic")
         await _act(connected_bench)
-    rows = await bench.house.database.fetch("SELECT caller, input_tokens FROM llm_usage")
+    rows = await bench.application.database.fetch("SELECT caller, input_tokens FROM llm_usage")
     assert [row["caller"] for row in rows] == ["act_on_integration"]
     assert rows[0]["input_tokens"] > 0

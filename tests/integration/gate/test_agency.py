@@ -15,7 +15,7 @@ from mainspring.gate.callers import CapabilityCaller
 from mainspring.gate.retention import expire_leftovers
 from mainspring.gate.run_tokens import find_pass
 from mainspring.gate.usage_meter import reads_at_most
-from tests.kit.agents import NUMBER, Minds, agents_bench, calls, ends, ledger, thinking
+from tests.kit.agents import NUMBER, ScriptedModels, agents_bench, calls, ends, ledger, thinking
 from tests.kit.bench import Bench, document, step
 from tests.kit.model_doubles import asking
 
@@ -39,14 +39,16 @@ def _eager(*tools: Any) -> Any:
 
 async def test_arguments_that_nobody_takes_are_paid_for_once_and_given_back(bench: Bench) -> None:
     odd = ModelReply("", "m\ud800", 100, 50, calls=(ToolCall("x", "test_echo", _nested(5_000)),))
-    models = Minds(script=[calls(("test_echo", {"q": _nested(300)})), odd], reply=ends())
+    models = ScriptedModels(script=[calls(("test_echo", {"q": _nested(300)})), odd], reply=ends())
     async with agents_bench(bench, models) as one:
         run = await one.run(_eager("test.echo"))
     assert run["output"] == {"n": 1}, run["error"]
-    assert [result.startswith("The arguments of a tool") for result in models.told] == [True] * 2
+    assert [result.startswith("The arguments of a tool") for result in models.tool_results] == [
+        True
+    ] * 2
     assert run["cost_usd"] == 3 * COST
     assert await ledger(bench) == (3, str((3 * COST).normalize()))
-    assert await bench.house.database.fetchval(OPEN) == 0
+    assert await bench.application.database.fetchval(OPEN) == 0
 
 
 async def test_an_answer_that_cannot_be_kept_is_booked_and_not_asked_for_again(
@@ -57,18 +59,18 @@ async def test_an_answer_that_cannot_be_kept_is_booked_and_not_asked_for_again(
         "too_many_calls": calls(*[("test_echo", {})] * 12_768),
     }
     for place, (code, reply) in enumerate(table.items(), 1):
-        models = Minds(reply=reply)
+        models = ScriptedModels(reply=reply)
         async with agents_bench(bench, models) as one:
             run = await one.run({**_eager("test.echo"), "name": code})
         assert (run["status"], run["reason"], len(models.requests)) == ("failed", code, 1)
         assert run["cost_usd"] == COST
         assert await ledger(bench) == (place, str((place * COST).normalize()))
-    assert await bench.house.database.fetchval(OPEN) == 0
+    assert await bench.application.database.fetchval(OPEN) == 0
 
 
 async def test_an_agent_begun_with_a_token_ends_with_the_token(bench: Bench) -> None:
     """What it did until then is in the run, with the most that the turn under way can cost."""
-    database = bench.house.database
+    database = bench.application.database
     ended, asked_again = asyncio.Event(), asyncio.Event()
     applications: list[Any] = []
     agents: list[asyncio.Task[Any]] = []
@@ -91,10 +93,12 @@ async def test_an_agent_begun_with_a_token_ends_with_the_token(bench: Bench) -> 
         asked_again.set()
         await ended.wait()
 
-    models = Minds(reply=calls(("inbox_post_notification", {"title": "n"})), moments={2: hold})
+    models = ScriptedModels(
+        reply=calls(("inbox_post_notification", {"title": "n"})), before_answer={2: hold}
+    )
     words = (asking(begin, "test.a", uses=("agent.run", POST)), asking(wait, "test.b", uses=()))
     async with agents_bench(bench, models, *words) as one:
-        applications.append(one.house)
+        applications.append(one.application)
         run = await one.run(document(step("a", "test.a"), step("b", "test.b")))
     with pytest.raises(Unauthenticated):
         await agents[0]
@@ -107,8 +111,8 @@ async def test_an_agent_begun_with_a_token_ends_with_the_token(bench: Bench) -> 
 
 
 async def test_an_ask_whose_worker_died_is_booked_at_its_most_and_once(bench: Bench) -> None:
-    database = bench.house.database
-    models = Minds(seconds=None)
+    database = bench.application.database
+    models = ScriptedModels(seconds=None)
     async with agents_bench(bench, models) as one:
         made = await one.dispatch(thinking(max_tokens=64))
         async with one.worker():
@@ -119,12 +123,12 @@ async def test_an_ask_whose_worker_died_is_booked_at_its_most_and_once(bench: Be
             await database.execute("UPDATE reservations SET expires_at = now() - interval '1 s'")
             other = await one.dispatch(thinking(max_tokens=64, name="another"))
             refused = await one.until(other.run_id)
-            now = one.house.clock.now()
+            now = one.application.clock.now()
             assert await ledger(bench) == (0, "0")
             await expire_leftovers(database, now)
             await expire_leftovers(database, now)
             lost = await ledger(bench)
-            await one.house.control.cancel(one.house.workspace_id, made.run_id)
+            await one.application.control.cancel(one.application.workspace_id, made.run_id)
             await one.until(made.run_id)
     # Its money is not there for others meanwhile.
     assert refused["reason"] == "workspace_budget"

@@ -26,7 +26,7 @@ SECRET = "s3cr3t-value-42"
 class Hook(ScriptedDouble):
     """A system outside that takes every request and keeps it."""
 
-    def _judged(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
+    def _respond(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
         self.messages.append(
             {"head": head.decode().splitlines()[0], "headers": headers, "body": body.decode()}
         )
@@ -40,8 +40,8 @@ class World:
         self.bench, self.slack, self.hook = bench, slack, hook
 
     async def call(self, name: str, **value: Any) -> Any:
-        actor = Actor(self.bench.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
-        return await self.bench.house.gate.direct(CapabilityCaller(actor), name, value)
+        actor = Actor(self.bench.application.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
+        return await self.bench.application.gate.direct(CapabilityCaller(actor), name, value)
 
     async def run(self, *plan: Any, **more: Any) -> dict[str, Any]:
         return await self.bench.run(document(*plan, **more))
@@ -85,7 +85,7 @@ async def test_an_automatic_write_is_sent_and_its_step_has_the_real_answer(world
     assert (message["channel"], message["text"]) == ("C0TEAM", "Hello a test")
     assert run["output"] == "1503435956.000001"
     assert await world.waiting() == []
-    row = await world.bench.house.database.fetchrow("SELECT * FROM drafts")
+    row = await world.bench.application.database.fetchrow("SELECT * FROM drafts")
     assert row is not None
     assert (row["status"], row["outcome"], row["answered_kind"]) == ("confirmed", "sent", "step")
 
@@ -101,13 +101,13 @@ async def test_an_automatic_write_that_may_have_left_is_not_sent_again(world: Wo
     world.slack.script = [http_answer(504, b"late")]
     run = await world.run(world.post(approval="automatic", max_retries=3))
     assert (run["status"], len(world.slack.requests)) == ("failed", 1)
-    row = await world.bench.house.database.fetchrow("SELECT * FROM drafts")
+    row = await world.bench.application.database.fetchrow("SELECT * FROM drafts")
     assert row is not None
     assert (row["status"], row["outcome"]) == ("failed", "unknown")
 
 
 async def test_where_two_people_must_agree_nothing_is_automatic(world: World) -> None:
-    application = world.bench.house
+    application = world.bench.application
     await member(application.database, application.workspace_id, Role.OWNER)
     await world.call("set_approval_policy", approvers=2)
     assert (await world.run(world.post(approval="automatic")))["outcome"] == "drafts_waiting"
@@ -178,7 +178,7 @@ async def test_a_callback_waits_unless_its_step_is_automatic(world: World) -> No
 
 
 async def test_a_stored_definition_of_the_older_format_sends_what_it_sent(world: World) -> None:
-    application = world.bench.house
+    application = world.bench.application
     saved = await world.bench.save(
         document(world.fetch(approval="automatic"), world.post(), name="From before")
     )

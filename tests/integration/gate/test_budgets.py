@@ -31,7 +31,7 @@ def _plan(*arguments: dict[str, Any], action: str = "test.priced", **execution: 
 
 async def _ledger(bench: Bench) -> tuple[Decimal, int]:
     """What is booked for today, and how many promises are open."""
-    row = await bench.house.database.fetchrow(
+    row = await bench.application.database.fetchrow(
         "SELECT (SELECT coalesce(sum(usd), 0) FROM spend) AS booked, "
         "(SELECT count(*) FROM reservations WHERE spent IS NULL) AS open"
     )
@@ -62,7 +62,7 @@ async def test_twenty_runs_that_race_for_a_day_s_money_never_overspend_it(bench:
 
 
 async def test_runs_of_many_automations_share_the_workspace_s_day(bench: Bench) -> None:
-    await bench.house.database.execute("UPDATE workspaces SET cost_cap_daily_usd = 0.5")
+    await bench.application.database.execute("UPDATE workspaces SET cost_cap_daily_usd = 0.5")
     market = Market(seconds=0.02)
     async with gate_bench(bench, market) as one:
         plan = _plan({"most": "0.1"})
@@ -74,22 +74,22 @@ async def test_runs_of_many_automations_share_the_workspace_s_day(bench: Bench) 
         late = await one.run({**plan, "name": "late"})
         assert (late["status"], late["reason"]) == ("skipped", "workspace_budget")
         with pytest.raises(BudgetExceeded) as refused:
-            await one.house.gate.serve(_owner(one), "test.priced", {"most": "0.01"})
+            await one.application.gate.serve(_owner(one), "test.priced", {"most": "0.01"})
         assert refused.value.code == "workspace_budget"
 
 
 def _owner(bench: Bench) -> CapabilityCaller:
-    actor = Actor(bench.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
+    actor = Actor(bench.application.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
     return CapabilityCaller(actor)
 
 
 async def test_what_a_person_spends_counts_for_the_workspace(bench: Bench) -> None:
-    await bench.house.database.execute("UPDATE workspaces SET cost_cap_daily_usd = 0.25")
+    await bench.application.database.execute("UPDATE workspaces SET cost_cap_daily_usd = 0.25")
     async with gate_bench(bench, Market()) as one:
         for _ in range(2):
-            await one.house.gate.serve(_owner(one), "test.priced", {"most": "0.1"})
+            await one.application.gate.serve(_owner(one), "test.priced", {"most": "0.1"})
         with pytest.raises(BudgetExceeded):
-            await one.house.gate.serve(_owner(one), "test.priced", {"most": "0.1"})
+            await one.application.gate.serve(_owner(one), "test.priced", {"most": "0.1"})
         run = await one.run(_plan({"most": "0.1"}))
     assert run["reason"] == "workspace_budget"
 
@@ -134,7 +134,7 @@ async def test_more_than_was_promised_is_booked_and_the_next_call_is_refused(ben
 async def test_a_promise_that_a_crash_left_holds_for_a_while_and_then_no_longer(
     bench: Bench,
 ) -> None:
-    database = bench.house.database
+    database = bench.application.database
     async with gate_bench(bench, Market()) as one:
         saved = await one.save(_plan({"most": "0.5"}))
         await _promise(bench, saved.automation_id, "0.8", "1 hour")
@@ -142,14 +142,14 @@ async def test_a_promise_that_a_crash_left_holds_for_a_while_and_then_no_longer(
         await database.execute("UPDATE reservations SET expires_at = now() - interval '1 second'")
         assert (await one.run(_plan({"most": "0.5"})))["status"] == "succeeded"
         await database.execute("UPDATE reservations SET expires_at = now() - interval '3 days'")
-        assert await expire_leftovers(database, one.house.clock.now()) == 2
+        assert await expire_leftovers(database, one.application.clock.now()) == 2
 
 
 async def _promise(bench: Bench, automation_id: UUID, usd: str, lasts: str) -> None:
-    await bench.house.database.execute(
+    await bench.application.database.execute(
         "INSERT INTO reservations (workspace_id, id, automation_id, day, usd, expires_at) "
         f"VALUES ($1, $2, $3, (now() AT TIME ZONE 'UTC')::date, $4, now() + interval '{lasts}')",
-        bench.house.workspace_id,
+        bench.application.workspace_id,
         UUID(int=1),
         automation_id,
         Decimal(usd),
@@ -170,13 +170,13 @@ async def test_calls_that_cost_nothing_touch_no_table_of_money(bench: Bench) -> 
     async with gate_bench(bench, Market()) as one:
         await one.run(document(step("a", "test.echo"), step("b", "test.keep")))
         await one.run(_plan({"most": "0.5"}), mode="dry_run")
-    assert await bench.house.database.fetchval("SELECT count(*) FROM spend") == 1
+    assert await bench.application.database.fetchval("SELECT count(*) FROM spend") == 1
     async with asyncio.timeout(60):
         assert await _ledger(bench) == (Decimal("0.5"), 0)
 
 
 async def test_an_automation_sends_no_more_in_a_day_than_it_may(bench: Bench) -> None:
-    database, space, one = bench.house.database, bench.house.workspace_id, uuid4()
+    database, space, one = bench.application.database, bench.application.workspace_id, uuid4()
     await count_egress(database, space, one, 600, 1_000)
     with pytest.raises(LimitExceeded) as refused:
         await count_egress(database, space, one, 600, 1_000)

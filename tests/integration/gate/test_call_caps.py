@@ -30,13 +30,13 @@ DEAR = Price(Decimal(1), Decimal(2), Decimal("0.1"), Decimal("1.25"))
 
 
 async def _ledger(bench: Bench) -> list[dict[str, Any]]:
-    rows = await bench.house.database.fetch("SELECT * FROM llm_usage ORDER BY at, id")
+    rows = await bench.application.database.fetch("SELECT * FROM llm_usage ORDER BY at, id")
     return [dict(row) for row in rows]
 
 
 async def _promised(bench: Bench) -> tuple[int, Decimal]:
     """How many promises are open, and what is booked."""
-    row = await bench.house.database.fetchrow(
+    row = await bench.application.database.fetchrow(
         "SELECT (SELECT count(*) FROM reservations WHERE spent IS NULL) AS open, "
         "(SELECT coalesce(sum(usd), 0) FROM spend) AS booked"
     )
@@ -104,7 +104,7 @@ async def test_no_kind_of_text_costs_more_than_was_promised_for_it(bench: Bench)
     ask = step("ask", LLM, given, max_retries=0)
     async with models_bench(bench, models) as one:
         dear = await one.run(_one({**given, "max_usd": 0.0008}))
-        await bench.house.database.execute("UPDATE workspaces SET cost_cap_daily_usd = 0.006")
+        await bench.application.database.execute("UPDATE workspaces SET cost_cap_daily_usd = 0.006")
         made = [await one.dispatch(document(ask, name=f"run {place}")) for place in range(10)]
         async with one.worker():
             runs = [await one.until(run.run_id) for run in made]
@@ -123,9 +123,9 @@ async def test_a_grant_bounds_what_one_call_may_cost(bench: Bench) -> None:
             given = HELLO if most is None else {**HELLO, "max_usd": most}
             problem = (await ctx.called(LLM, given)).problem
             codes.append(None if problem is None else problem.code)
-        held = await find_pass(bench.house.database, (await ctx.start()).token)
+        held = await find_pass(bench.application.database, (await ctx.start()).token)
         assert held is not None
-        capability = bench.house.registry.capabilities[LLM]
+        capability = bench.application.registry.capabilities[LLM]
         shown.append(schema_for(capability, CapabilityCaller(held.actor, held=held)))
 
     models = FakeModels()
@@ -231,7 +231,7 @@ async def test_every_ask_is_in_the_ledger_with_all_that_is_known_of_it(bench: Be
 
     async def work(ctx: StepContext) -> Any:
         await ctx.called(LLM, HELLO)
-        held = await find_pass(bench.house.database, (await ctx.start()).token)
+        held = await find_pass(bench.application.database, (await ctx.start()).token)
         assert held is not None
         await applications[0].gate.serve(CapabilityCaller(held.actor, held=held), LLM, HELLO)
 
@@ -249,7 +249,7 @@ async def test_every_ask_is_in_the_ledger_with_all_that_is_known_of_it(bench: Be
         step("program", "test.program"),
     )
     async with models_bench(bench, models, asking(work)) as one:
-        applications.append(one.house)
+        applications.append(one.application)
         run = await one.run(plan)
     assert run["status"] == "succeeded", run["error"]
     rows = await _ledger(bench)

@@ -113,7 +113,9 @@ async def test_what_was_held_is_sent_with_its_secrets_and_no_table_knows_them(
 ) -> None:
     # Text that looks like a secret came as data, and stays data.
     (draft,) = await here.posts("[secret slack_bot_token]")
-    somebody = await member(here.bench.house.database, here.bench.house.workspace_id, Role.OPERATOR)
+    somebody = await member(
+        here.bench.application.database, here.bench.application.workspace_id, Role.OPERATOR
+    )
 
     answer = await here.confirm(draft, somebody)
     again = await here.confirm(draft)
@@ -133,7 +135,7 @@ async def test_what_was_held_is_sent_with_its_secrets_and_no_table_knows_them(
     assert slack.TOKEN not in await everything(here.bench)
     row = await here.row(draft)
     assert (row["answered_kind"], row["answered_by"]) == ("member", somebody.actor.id)
-    database = here.bench.house.database
+    database = here.bench.application.database
     (called,) = await database.fetch("SELECT * FROM direct_calls WHERE id = $1", row["call_id"])
     assert (called["capability"], called["outcome"]) == ("slack_post", "sent")
     assert called["actor_id"] == somebody.actor.id
@@ -208,7 +210,7 @@ async def test_a_draft_waits_on_while_what_it_needs_is_not_set_up(here: Office) 
         assert (row["status"], row["answered_by"], row["call_id"]) == ("pending", None, None)
         # It says why it could not leave, and waits for whoever agreed to it like before.
         assert row["error"]["code"] == code
-    async with here.bench.house.database.transaction() as tx:
+    async with here.bench.application.database.transaction() as tx:
         assert (await waiting_for(tx, here.owner.actor))["drafts"] == len(held) + 2
 
     await vault.set(secret_scope, "slack_bot_token", slack.TOKEN)
@@ -255,7 +257,7 @@ async def test_a_process_that_is_killed_at_the_send_leaves_it_in_doubt_and_nobod
 ) -> None:
     draft = await here.nudge("Once")
     here.telegram.script = [None]
-    settings = here.bench.house.settings
+    settings = here.bench.application.settings
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-m",
@@ -336,7 +338,7 @@ async def _while_it_hangs(here: Office, draft: str) -> Any:
 
 
 async def test_only_somebody_of_this_workspace_who_may_decide_confirms(here: Office) -> None:
-    application = here.bench.house
+    application = here.bench.application
     (draft,) = await here.posts("Ada")
     own = await here.nudge()
     await add_workspace(application.database, NEIGHBOUR, "Next door")
@@ -368,7 +370,7 @@ async def test_only_somebody_of_this_workspace_who_may_decide_confirms(here: Off
 
 
 async def test_nobody_whose_words_they_are_approves_where_an_author_may_not(here: Office) -> None:
-    application = here.bench.house
+    application = here.bench.application
     bob, carol, dave = [
         await member(application.database, application.workspace_id, Role.EDITOR) for _ in range(3)
     ]
@@ -403,7 +405,7 @@ async def test_nobody_whose_words_they_are_approves_where_an_author_may_not(here
 
 async def test_an_actor_without_a_role_confirms_nothing(here: Office) -> None:
     draft = await here.nudge()
-    nobody = CapabilityCaller(Actor(here.bench.house.workspace_id, "member", generate_id()))
+    nobody = CapabilityCaller(Actor(here.bench.application.workspace_id, "member", generate_id()))
     with pytest.raises(PermissionDenied):
         await here.confirm(draft, nobody)
     assert here.telegram.requests == []
@@ -446,7 +448,7 @@ async def test_a_draft_that_is_not_what_was_shown_is_not_sent(here: Office) -> N
         assert (await here.row(draft))["status"] == "pending"
     # Grants that were changed under it are not those that it was asked under.
     whose = (await here.row(drafts[0]))["automation_id"]
-    await here.bench.house.database.execute(
+    await here.bench.application.database.execute(
         "UPDATE automation_versions SET grants = '[]' WHERE automation_id = $1", UUID(str(whose))
     )
     with pytest.raises(Conflict):

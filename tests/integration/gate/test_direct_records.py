@@ -57,7 +57,7 @@ async def _kept(database: Database) -> tuple[list[Any], list[Any]]:
 
 
 async def test_a_change_and_its_entry_are_one_trip(bench: Bench) -> None:
-    database, call = bench.house.database, _call()
+    database, call = bench.application.database, _call()
     async with _inside(database) as tx:
         await _write(
             tx, call, build_audit_record(ACTOR, "test.note", "a page", {"call": str(call.id)})
@@ -76,7 +76,7 @@ async def test_a_change_and_its_entry_are_one_trip(bench: Bench) -> None:
 
 
 async def test_any_number_of_entries_is_kept_in_its_order(bench: Bench) -> None:
-    database = bench.house.database
+    database = bench.application.database
     for number in range(4):
         async with _inside(database) as tx:
             told = [build_audit_record(ACTOR, f"test.{number}", place) for place in range(number)]
@@ -95,7 +95,7 @@ async def test_any_number_of_entries_is_kept_in_its_order(bench: Bench) -> None:
 
 
 async def test_neither_is_kept_without_the_other(bench: Bench) -> None:
-    database = bench.house.database
+    database = bench.application.database
     elsewhere = Actor(generate_id(), "member", FIRST_MEMBER, role=Role.OWNER)
     with pytest.raises(Exception, match="row-level security"):
         async with _inside(database) as tx:
@@ -105,9 +105,9 @@ async def test_neither_is_kept_without_the_other(bench: Bench) -> None:
 
 
 async def test_a_large_result_is_only_measured_beside_its_entry_too(bench: Bench) -> None:
-    async with _inside(bench.house.database) as tx:
+    async with _inside(bench.application.database) as tx:
         long = _call(result={"text": "x" * 2_000})
         await _write(tx, long, build_audit_record(ACTOR, "test.note"), most=100)
 
-    [row], [_] = await _kept(bench.house.database)
+    [row], [_] = await _kept(bench.application.database)
     assert row["result"] == {"left_out": "2011 characters"}

@@ -95,7 +95,7 @@ async def test_an_edit_makes_another_wording_which_only_its_own_hash_sends(box: 
     assert (sent["body"], sent["cc"], sent["seal"]) == ("Goodbye", ["b@example.com"], "red")
     row = await box.row(draft)
     assert (row["approved_hash"].hex(), row["revision"]) == (edited["hash"], 2)
-    kept = await box.house.database.fetch(
+    kept = await box.application.database.fetch(
         "SELECT revision, bound_hash, edited_by FROM draft_revisions ORDER BY revision"
     )
     assert [(one["revision"], one["bound_hash"].hex()) for one in kept] == [
@@ -120,7 +120,7 @@ async def test_whoever_confirms_with_edits_agrees_to_their_own_words(box: MailDr
     # A wording that was changed behind everybody's back is not sent, edited or not.
     for more in ({}, {"edits": {"body": "x"}}):
         other = await box.draft("Changed")
-        await box.house.database.execute(
+        await box.application.database.execute(
             "UPDATE drafts SET arguments = $2 WHERE id = $1",
             UUID(other["draft_id"]),
             {"input": {"to": ["evil@example.com"], "body": "Changed"}},
@@ -181,7 +181,7 @@ async def test_a_set_is_answered_in_order_and_one_that_fails_stops_nobody(box: M
         (five, "draft.discarded"),
     ):
         assert words in {name for name, _ in await box.audited({"draft_id": entry})}
-    calls = await box.house.database.fetch(
+    calls = await box.application.database.fetch(
         "SELECT capability, outcome FROM direct_calls WHERE capability LIKE '%_actions' "
         "AND outcome <> 'read' ORDER BY id"
     )
@@ -210,7 +210,7 @@ async def test_files_are_bound_by_their_hash_and_arrive_as_they_came(box: MailDr
             {"filename": "a.pdf", "mime_type": "application/pdf", "bytes": 17, "sha256": sha256}
         ]
     assert content not in str(listed) + str(draft)
-    await box.house.database.execute(
+    await box.application.database.execute(
         "UPDATE draft_attachments SET content = 'x' WHERE draft_id = $1", UUID(changed["draft_id"])
     )
     assert (await _refused(Conflict, box.confirm(changed))).code == "draft_changed"
@@ -218,7 +218,7 @@ async def test_files_are_bound_by_their_hash_and_arrive_as_they_came(box: MailDr
     edited = await box.ask(
         "edit_action", {"draft_id": draft["draft_id"], "edits": {"body": "See the file"}}
     )
-    await box.house.database.execute(
+    await box.application.database.execute(
         "UPDATE drafts SET expires_at = now() WHERE id = $1", UUID(draft["draft_id"])
     )
     again = await box.ask("redraft_action", {"draft_id": draft["draft_id"]})
@@ -230,7 +230,7 @@ async def test_files_are_bound_by_their_hash_and_arrive_as_they_came(box: MailDr
 
 
 async def test_what_ran_out_is_drafted_again_with_the_same_bytes_once(box: MailDrafts) -> None:
-    space = box.house.workspace_id
+    space = box.application.workspace_id
     lasting = await box.draft("Lasting")
     row = await box.row(lasting)
     assert 590 < (row["expires_at"] - row["created_at"]).total_seconds() < 610
@@ -239,7 +239,7 @@ async def test_what_ran_out_is_drafted_again_with_the_same_bytes_once(box: MailD
     assert (row["expires_at"] - row["created_at"]).total_seconds() > 86_000
     waits = await _refused(Conflict, box.ask("redraft_action", {"draft_id": draft["draft_id"]}))
     assert waits.code == "draft_waits"
-    await box.house.database.execute(
+    await box.application.database.execute(
         "UPDATE drafts SET expires_at = now() WHERE id = $1", UUID(draft["draft_id"])
     )
     for name in ("confirm_action", "edit_action"):
@@ -265,7 +265,7 @@ async def test_what_ran_out_is_drafted_again_with_the_same_bytes_once(box: MailD
     assert [letter["body"] for letter in box.sent] == ["Late"]
     problem = await _refused(Conflict, box.ask("redraft_action", {"draft_id": first["draft_id"]}))
     assert problem.code == "draft_answered"
-    await box.house.database.execute(
+    await box.application.database.execute(
         "UPDATE drafts SET status = 'failed', outcome = 'unknown' WHERE workspace_id = $1 "
         "AND id = $2",
         space,
@@ -279,7 +279,7 @@ async def test_whichever_of_a_line_is_drafted_again_all_of_it_is_looked_at(
     box: MailDrafts,
 ) -> None:
     async def stand(draft: Any, assignment: str) -> None:
-        await box.house.database.execute(
+        await box.application.database.execute(
             f"UPDATE drafts SET {assignment} WHERE id = $1", UUID(draft["draft_id"])
         )
 
@@ -364,7 +364,7 @@ async def test_as_many_people_agree_as_the_workspace_wants_to_the_same_words(
         assert (first["status"], first["outcome"]) == ("approved", "not_sent")
         assert (first["approvals"], first["needed"], first["hash"]) == (1, 2, draft["hash"])
     # It waits for those who have not agreed yet, and not for its author.
-    async with box.house.database.transaction() as tx:
+    async with box.application.database.transaction() as tx:
         waits = [(await waiting_for(tx, one.actor))["drafts"] for one in (editor, admin, box.owner)]
     assert waits == [0, 1, 0]
     # Other words are not what anybody has agreed to.
@@ -379,12 +379,12 @@ async def test_as_many_people_agree_as_the_workspace_wants_to_the_same_words(
     assert (once["status"], once["approvals"]) == ("approved", 1)
     assert box.sent == []
     # Whoever has left has agreed to nothing.
-    database = box.house.database
+    database = box.application.database
     await database.execute("DELETE FROM members WHERE user_id = $1", admin.actor.id)
     assert (await box.confirm(draft, editor, hash=edited["hash"]))["approvals"] == 1
     await database.execute(
         "INSERT INTO members (workspace_id, user_id, role) VALUES ($1, $2, 'admin')",
-        box.house.workspace_id,
+        box.application.workspace_id,
         admin.actor.id,
     )
     last = await box.confirm(draft, editor, hash=edited["hash"])
@@ -459,8 +459,8 @@ async def test_a_decision_is_recorded_once_for_each_person_and_sends_nothing(
     operator = await box.member(Role.OPERATOR)
     other = await box.ask("ack_inbox_action", {**asked, "decision": "declined"}, operator)
     assert (other["decision"], other["recorded"]) == ("declined", True)
-    await add_workspace(box.house.database, NEIGHBOUR, "Next door")
-    stranger = await member(box.house.database, NEIGHBOUR, Role.OWNER)
+    await add_workspace(box.application.database, NEIGHBOUR, "Next door")
+    stranger = await member(box.application.database, NEIGHBOUR, Role.OWNER)
     await _refused(NotFound, box.ask("ack_inbox_action", asked, stranger))
     for name, given in (
         ("edit_action", {"draft_id": draft["draft_id"], "edits": {"body": "x"}}),

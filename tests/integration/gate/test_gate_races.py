@@ -34,7 +34,7 @@ __all__ = ["world"]
 async def test_a_draft_that_ran_out_while_its_confirmer_stood_in_line_is_not_sent(
     bench: Bench,
 ) -> None:
-    database = bench.house.database
+    database = bench.application.database
     async with office(bench) as here:
         draft = await here.nudge("once")
         await here.change(draft, "expires_at = now() + interval '1 second'")
@@ -58,7 +58,7 @@ async def test_nothing_leaves_under_a_rule_that_was_taken_back(world: World) -> 
     (rule,) = await world.rules("proposed")
     await world.call("decide_standing_rule", rule_id=rule["rule_id"], decision="accept")
     sent = len(world.slack.messages)
-    application = world.bench.house
+    application = world.bench.application
     actor = Actor(application.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
     async with application.database.transaction() as tx:
         # The run still finds the rule, and then wants to note that it uses it.
@@ -86,7 +86,7 @@ class Slow(FolderStore):
 async def test_what_is_saved_again_while_it_is_deleted_has_its_bytes(
     bench: Bench, tmp_path: Path, how: str
 ) -> None:
-    database, space = bench.house.database, bench.house.workspace_id
+    database, space = bench.application.database, bench.application.workspace_id
     blobs = Slow(tmp_path / "artifacts")
     save = artifacts_capability(blobs, Limits()).handler
     # One place of one run: a second try saves under the same id.

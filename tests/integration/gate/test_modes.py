@@ -19,7 +19,7 @@ from tests.kit.bench import Bench, document, step
 from tests.kit.boards import Boards
 from tests.kit.events import listen, match_all
 from tests.kit.gate import Market, gate_bench
-from tests.kit.mail import Post, mail_server
+from tests.kit.mail import MailServerDouble, mail_server
 
 PLAN = [
     step("read", "test.echo", {"x": 1}),
@@ -33,7 +33,7 @@ OWNER = "owner@example.com"
 
 
 async def _counts(bench: Bench) -> tuple[int, int, int]:
-    row = await bench.house.database.fetchrow(
+    row = await bench.application.database.fetchrow(
         "SELECT (SELECT count(*) FROM events) AS events, (SELECT count(*) FROM drafts) AS drafts, "
         "(SELECT count(*) FROM automation_kv) AS kv"
     )
@@ -81,7 +81,7 @@ async def test_verify_mode_keeps_what_the_workspace_keeps_and_sends_nothing(benc
 async def test_what_a_trial_causes_is_part_of_the_trial_over_any_number_of_hops(
     bench: Bench,
 ) -> None:
-    boards = Boards(bench.house)
+    boards = Boards(bench.application)
     board = await boards.create()
     append = step("keep", "append_board_rows", {"board_id": board, "rows": [{"name": "Ada"}]})
     second = document(
@@ -92,13 +92,13 @@ async def test_what_a_trial_causes_is_part_of_the_trial_over_any_number_of_hops(
     )
     await listen(bench, "third", "hop.made", None, step("send", "test.note", {"mark": "c"}))
     saved = await bench.save(second)
-    async with bench.house.database.transaction() as tx:
-        await set_state(tx, bench.house.workspace_id, saved.automation_id, "active")
+    async with bench.application.database.transaction() as tx:
+        await set_state(tx, bench.application.workspace_id, saved.automation_id, "active")
     first = await bench.run(document(append, name="first"), mode="verify")
     caused, causes = [], [first]
     for _ in range(2):
-        await match_all(bench.house)
-        row = await bench.house.database.fetchrow(
+        await match_all(bench.application)
+        row = await bench.application.database.fetchrow(
             "SELECT id FROM runs WHERE parent_id = $1", causes[-1]["id"]
         )
         assert row is not None
@@ -152,7 +152,7 @@ async def test_a_trial_that_fails_alarms_nobody_and_is_no_run_of_the_overview(
     run = await bench.run(bad, mode="dry_run")
     assert run["status"] == "failed"
     assert await _counts(bench) == (0, 0, 0)
-    async with served(bench.house) as api:
+    async with served(bench.application) as api:
         one = (await api.client.get(f"/api/v1/automations/{run['automation_id']}")).json()
     assert one["last_run"] is None
     assert one["failures"] == 0
@@ -168,7 +168,7 @@ async def _asked(api: Api, bench: Bench, path: str, body: dict[str, Any]) -> dic
 
 
 async def test_rest_starts_trials_and_a_replay_of_one_is_one(bench: Bench) -> None:
-    async with gate_bench(bench, Market()) as open_one, served(open_one.house) as api:
+    async with gate_bench(bench, Market()) as open_one, served(open_one.application) as api:
         saved = await open_one.save(document(*PLAN))
         path = f"/api/v1/automations/{saved.automation_id}/run"
         async with open_one.worker():
@@ -210,14 +210,14 @@ async def _drafts_can_be_read(api: Api, bench: Bench, run_id: str) -> None:
     assert draft["arguments"] == {"mark": "d", "password": "pa55word"}
     assert (await api.client.get(f"/api/v1/drafts/{draft['id']}")).json() == draft
     assert (await api.client.get(f"/api/v1/drafts/{run_id}")).status_code == 404
-    await bench.house.database.execute("UPDATE drafts SET expires_at = now()")
+    await bench.application.database.execute("UPDATE drafts SET expires_at = now()")
     for status, found in (("pending", 0), ("expired", 1)):
         shown = (await api.client.get("/api/v1/drafts", params={"status": status})).json()
         assert [one["status"] for one in shown["items"]] == [status] * found
 
 
 async def test_an_idempotency_key_stands_for_one_mode(bench: Bench) -> None:
-    async with served(bench.house) as api:
+    async with served(bench.application) as api:
         saved = await bench.save(document(step("a", "test.echo")))
         path = f"/api/v1/automations/{saved.automation_id}/run"
         key = {"idempotency_key": "k1"}
@@ -240,7 +240,7 @@ WRITES: list[tuple[dict[str, Any], Mode, str]] = [
 
 
 async def test_a_word_to_the_owner_obeys_the_policy_and_the_mode(bench: Bench) -> None:
-    post = Post()
+    post = MailServerDouble()
     async with (
         mail_server(post) as port,
         gate_bench(bench, Market(), smtp_url=f"smtp://127.0.0.1:{port}", owner_mail=OWNER) as one,
@@ -252,7 +252,7 @@ async def test_a_word_to_the_owner_obeys_the_policy_and_the_mode(bench: Bench) -
             asks = document({**NOTIFY, "approval": "ask"}, execution=execution)
             assert (await one.run(asks))["calls"][0]["outcome"] == "held"
     assert [envelope.rcpt_tos for envelope in post.envelopes] == [[OWNER]] * 2
-    drafts = await bench.house.database.fetch("SELECT preview FROM drafts")
+    drafts = await bench.application.database.fetch("SELECT preview FROM drafts")
     assert [row["preview"] for row in drafts] == ["Mail to the owner “Done”: All is well."] * 2
 
 
@@ -278,7 +278,7 @@ async def test_sends_that_no_person_agreed_to_are_counted_over_all_workers(bench
     )
     run = await bench.run(plan)
     assert (run["status"], run["reason"]) == ("failed", "send_rate")
-    assert sum(bench.outside.keys.values()) == bench.house.limits.sends_per_minute == 30
+    assert sum(bench.outside.keys.values()) == bench.application.limits.sends_per_minute == 30
     assert 0 < run["error"]["retry_after"] <= 60
 
 
@@ -296,7 +296,7 @@ async def test_under_always_draft_no_way_in_sends_anything_without_a_person(benc
             await one.run(document(again, mail, name="after a retry")),
         ]
         assert [run["drafts"] for run in runs] == [1, 2, 1, 1]
-        held = await one.house.gate.serve(_owner(one), "test.mail", {"mark": "m"})
+        held = await one.application.gate.serve(_owner(one), "test.mail", {"mark": "m"})
     assert held["kind"] == "draft"
     assert await _counts(bench) == (4, 6, 0)
     assert not bench.outside.keys
@@ -304,17 +304,17 @@ async def test_under_always_draft_no_way_in_sends_anything_without_a_person(benc
 
 def _owner(bench: Bench) -> CapabilityCaller:
     return CapabilityCaller(
-        Actor(bench.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
+        Actor(bench.application.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
     )
 
 
 async def test_a_call_that_was_not_granted_is_told_to_the_audit_log(bench: Bench) -> None:
     made = await bench.dispatch(document(step("a", "test.note")))
-    await bench.house.database.execute("UPDATE automation_versions SET grants = '[]'")
-    bench.house.versions.forget()
+    await bench.application.database.execute("UPDATE automation_versions SET grants = '[]'")
+    bench.application.versions.forget()
     async with bench.worker():
         await bench.until(made.run_id)
-    (entry,) = await bench.house.database.fetch(
+    (entry,) = await bench.application.database.fetch(
         "SELECT actor_id, subject, detail FROM audit_log WHERE action = 'grant.refused'"
     )
     assert (entry["actor_id"], entry["subject"]) == (made.run_id, "test.note")

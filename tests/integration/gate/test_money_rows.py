@@ -125,7 +125,7 @@ class Ledger:
             await self.promise(ask, usd)
         return refusal.value.code, refusal.value.detail.split("$")[2].split()[0]
 
-    async def kept(self) -> list[tuple[Decimal, Decimal | None]]:
+    async def stored(self) -> list[tuple[Decimal, Decimal | None]]:
         """What was promised and spent, of all reservations."""
         rows = await self.tx.fetch("SELECT usd, spent FROM reservations ORDER BY usd")
         return [(row["usd"], row["spent"]) for row in rows]
@@ -221,7 +221,7 @@ async def test_the_last_cent_of_every_cap_can_be_spent(ledger: Ledger) -> None:
     bounds = [StepBudget("a", Decimal(5), ("a",))]
     await ledger.promise(ledger.ask(**caps, bounds=bounds), Decimal(2))
     await ledger.promise(ledger.ask(**caps, bounds=bounds), Decimal(3))
-    assert await ledger.kept() == [(Decimal(2), None), (Decimal(3), None)]
+    assert await ledger.stored() == [(Decimal(2), None), (Decimal(3), None)]
     assert await ledger.refused(ledger.ask(**caps, bounds=bounds)) == ("run_budget", "5")
 
 
@@ -232,7 +232,7 @@ async def test_what_a_call_cost_is_booked_once_and_the_rest_given_back(ledger: L
         ledger.tx, reservation, Decimal(2)
     ) == Decimal(2)
     assert await budget_reservations.settle_reservation(ledger.tx, reservation, Decimal(3)) is None
-    assert await ledger.kept() == [(Decimal(5), Decimal(2))]
+    assert await ledger.stored() == [(Decimal(5), Decimal(2))]
     second = await ledger.promise(ask, Decimal(6))
     # A call may come to less than a dollar, and to more than it was promised.
     assert await budget_reservations.settle_reservation(ledger.tx, second, Decimal(1)) == Decimal(3)
@@ -245,7 +245,7 @@ async def test_what_a_person_calls_is_booked_without_an_automation(ledger: Ledge
     ask = ledger.ask(in_run=False)
     reservation = await ledger.promise(ask, Decimal(5))
     assert await budget_reservations.settle_reservation(ledger.tx, reservation, Decimal(2)) is None
-    assert await ledger.kept() == [(Decimal(5), Decimal(2))]
+    assert await ledger.stored() == [(Decimal(5), Decimal(2))]
     assert await ledger.tx.fetchval("SELECT count(*) FROM spend") == 0
 
 
@@ -260,7 +260,7 @@ async def test_a_call_that_cost_nothing_gives_back_its_own_promise_alone(ledger:
     # What was booked stays booked.
     assert await budget_reservations.settle_reservation(ledger.tx, paid, Decimal(0)) is None
     rest = [(Decimal(2), Decimal(2)), (Decimal(3), None), (Decimal(4), None)]
-    assert await ledger.kept() == rest
+    assert await ledger.stored() == rest
 
 
 async def test_a_purse_learns_how_far_the_day_and_the_workspace_have_gone(full: Ledger) -> None:

@@ -16,7 +16,7 @@ from mainspring.workspace.alerts import Alert, post_alert
 from mainspring.workspace.automations import FIRST_MEMBER, save
 from tests.kit.bench import Bench, document, step
 from tests.kit.gate import Market, gate_bench
-from tests.kit.mail import Post, mail_server
+from tests.kit.mail import MailServerDouble, mail_server
 from tests.kit.tenants import NEIGHBOUR, add_person, add_workspace
 
 OPERATOR = "operator@example.com"
@@ -32,21 +32,21 @@ class Side:
     """A workspace with an automation that tells its owner something."""
 
     bench: Bench
-    post: Post
+    post: MailServerDouble
     person: UUID
     automation_id: UUID
 
     async def told(self) -> tuple[str, list[str]]:
         """How a run of it ends, and who got a mail from it."""
         before = len(self.post.envelopes)
-        request = RunRequest(self.bench.house.workspace_id, self.automation_id)
-        made = await self.bench.house.dispatcher.dispatch(request)
+        request = RunRequest(self.bench.application.workspace_id, self.automation_id)
+        made = await self.bench.application.dispatcher.dispatch(request)
         run = await self.bench.until(made.run_id)
         return run["reason"] or run["status"], self._reached(before)
 
     async def alerted(self) -> list[str]:
         """Who gets a mail when an alert is posted about it."""
-        before, application = len(self.post.envelopes), self.bench.house
+        before, application = len(self.post.envelopes), self.bench.application
         alert = Alert(
             generate_id(),
             application.workspace_id,
@@ -69,14 +69,14 @@ class Side:
     async def called(self, email: str, state: str = "verified") -> None:
         """This is the person's address."""
         query = "UPDATE users SET email = $2, email_state = $3 WHERE id = $1"
-        await self.bench.house.database.execute(query, self.person, email, state)
+        await self.bench.application.database.execute(query, self.person, email, state)
 
     def _reached(self, before: int) -> list[str]:
         return [address for one in self.post.envelopes[before:] for address in one.rcpt_tos]
 
 
-async def _side(bench: Bench, post: Post, workspace_id: UUID, person: UUID) -> Side:
-    application = replace(bench.house, workspace_id=workspace_id)
+async def _side(bench: Bench, post: MailServerDouble, workspace_id: UUID, person: UUID) -> Side:
+    application = replace(bench.application, workspace_id=workspace_id)
     report = validate(TELL, application.registry, application.limits)
     async with application.database.transaction() as tx:
         made = await save(tx, workspace_id, report.accepted(), report.grants, person, via="page")
@@ -86,14 +86,14 @@ async def _side(bench: Bench, post: Post, workspace_id: UUID, person: UUID) -> S
 @asynccontextmanager
 async def _both(bench: Bench, **settings: Any) -> AsyncIterator[tuple[Side, Side]]:
     """The first person's workspace and somebody else's, over one mail server."""
-    post, database = Post(), bench.house.database
+    post, database = MailServerDouble(), bench.application.database
     async with mail_server(post) as port:
         url = f"smtp://127.0.0.1:{port}"
         async with gate_bench(bench, Market(), smtp_url=url, **settings) as one, one.worker():
             await add_workspace(database, NEIGHBOUR, "Next door")
             person = (await add_person(database, NEIGHBOUR)).id
             yield (
-                await _side(one, post, one.house.workspace_id, FIRST_MEMBER),
+                await _side(one, post, one.application.workspace_id, FIRST_MEMBER),
                 await _side(one, post, NEIGHBOUR, person),
             )
 
@@ -132,10 +132,10 @@ async def test_no_workspace_mails_the_owner_of_the_installation_but_their_own(
         # Who has left is not written to any more.
         await next_door.called(email)
         query = "DELETE FROM members WHERE user_id = $1"
-        await bench.house.database.execute(query, next_door.person)
+        await bench.application.database.execute(query, next_door.person)
         assert await next_door.told() == ("owner_mail_missing", [])
         assert await next_door.alerted() == []
         inbox = "SELECT count(*) FROM notifications WHERE workspace_id = $1"
-        assert await bench.house.database.fetchval(inbox, NEIGHBOUR) == 4
+        assert await bench.application.database.fetchval(inbox, NEIGHBOUR) == 4
         due = "SELECT count(*) FROM notifications WHERE mailed_at IS NULL AND mail_due_at > now()"
-        assert await bench.house.database.fetchval(due) == 0
+        assert await bench.application.database.fetchval(due) == 0

@@ -34,29 +34,29 @@ class World:
 
     def __init__(self, bench: Bench, telegram: TelegramDouble) -> None:
         self.bench, self.telegram = bench, telegram
-        application = bench.house
+        application = bench.application
         assert application.lines is not None
         chats = MemberChats(application.lines, application.clock, "http://localhost:8321")
         self.telling = PromptDelivery(application.database, chats, None, None)
         self.pressing = ButtonPressConsumer(application.database, application.gate, chats)
 
     async def call(self, name: str, **value: Any) -> Any:
-        space = self.bench.house.workspace_id
+        space = self.bench.application.workspace_id
         caller = CapabilityCaller(Actor(space, "member", FIRST_MEMBER, role=Role.OWNER))
-        return await self.bench.house.gate.direct(caller, name, value)
+        return await self.bench.application.gate.direct(caller, name, value)
 
     async def press(self, data: str, *, user: int = ADA) -> str | None:
         payload = {"data": data, "chat_id": user, "user_id": user, "message_id": 101}
         return await self.pressing.answer_press(self.bench.house.workspace_id, payload)
 
     async def link(self, **result: Any) -> bool:
-        async with self.bench.house.database.transaction() as tx:
-            return await link_chat(tx, self.bench.house.workspace_id, result)
+        async with self.bench.application.database.transaction() as tx:
+            return await link_chat(tx, self.bench.application.workspace_id, result)
 
     async def nudge(self, text: str) -> dict[str, Any]:
         """A draft that asks to be told on Telegram."""
         draft = await self.call("telegram_push", text=text)
-        async with self.bench.house.database.transaction() as tx:
+        async with self.bench.application.database.transaction() as tx:
             await tx.execute(
                 "UPDATE drafts SET notify = '{inbox,telegram}' WHERE id = $1",
                 UUID(draft["draft_id"]),
@@ -94,7 +94,7 @@ async def test_a_code_links_the_chat_once_and_nobody_elses(world: World) -> None
     assert (await world.call("link_telegram"))["linked"]
 
     late = await world.call("link_telegram")
-    async with world.bench.house.database.transaction() as tx:
+    async with world.bench.application.database.transaction() as tx:
         await tx.execute(
             "UPDATE integration_connections SET settings = jsonb_set(settings, '{link_until}',"
             " '\"2026-01-01T00:00:00+00:00\"')"
@@ -126,7 +126,7 @@ async def test_a_button_sends_what_its_message_showed_for_the_linked_person_alon
     assert await world.press(yes) == "Sent."
     assert world.telegram.messages[-1]["text"] == "The build is green."
     assert world.telegram.edits[-1]["text"] == "Sent."
-    approved = await world.bench.house.database.fetchrow(
+    approved = await world.bench.application.database.fetchrow(
         "SELECT detail FROM audit_log WHERE action = 'draft.approved'"
     )
     assert approved is not None
@@ -135,7 +135,7 @@ async def test_a_button_sends_what_its_message_showed_for_the_linked_person_alon
     sent = len(world.telegram.messages)
     assert await world.press(yes) == "Sent."
     assert len(world.telegram.messages) == sent
-    row = await world.bench.house.database.fetchrow(
+    row = await world.bench.application.database.fetchrow(
         "SELECT status, outcome, answered_by FROM drafts WHERE id = $1", UUID(draft["draft_id"])
     )
     assert row is not None
@@ -175,7 +175,7 @@ async def test_an_old_button_does_not_send_what_was_changed_since(world: World) 
 
 
 async def test_what_was_shown_with_an_account_leaves_over_that_one_alone(world: World) -> None:
-    application = world.bench.house
+    application = world.bench.application
     for name, value in (("telegram_bot_token", TOKEN), ("telegram_chat_id", CHAT)):
         await application.vault.set(world.bench.secret_scope, name, value)
     link = await world.call("link_telegram")
@@ -229,7 +229,7 @@ async def test_what_came_to_the_bot_is_read_from_its_owner_alone(world: World) -
     world.telegram.wrote(f"/start {link['code']}")
     world.telegram.wrote("Who are you?", user=666)
     await world.call("poll_integration", source="telegram")
-    events = await world.bench.house.database.fetch(
+    events = await world.bench.application.database.fetch(
         "SELECT type, payload FROM events WHERE type LIKE 'telegram.%' ORDER BY id"
     )
     assert [row["type"] for row in events] == ["telegram.started"]
@@ -240,14 +240,14 @@ async def test_what_came_to_the_bot_is_read_from_its_owner_alone(world: World) -
     await world.call("poll_integration", source="telegram")
     await world.call("poll_integration", source="telegram")
     assert world.telegram.spinning == set()
-    kinds = await world.bench.house.database.fetch(
+    kinds = await world.bench.application.database.fetch(
         "SELECT type FROM events WHERE type LIKE 'telegram.%' ORDER BY id"
     )
     assert [row["type"] for row in kinds][1:] == [
         "telegram.message_received",
         "telegram.button_pressed",
     ]
-    pages = await world.bench.house.database.fetch(
+    pages = await world.bench.application.database.fetch(
         "SELECT title FROM pages WHERE type = 'telegram_message'"
     )
     assert [row["title"] for row in pages] == ["Buy milk"]
@@ -274,7 +274,7 @@ async def test_a_button_is_offered_only_where_all_is_shown_and_waits_for_no_othe
 
     # The first is sent to somebody who does not answer; the second is heard meanwhile.
     world.telegram.script = [None]
-    space, now = world.bench.house.workspace_id, datetime.now(UTC)
+    space, now = world.bench.application.workspace_id, datetime.now(UTC)
     presses = [
         Event(
             space,
@@ -286,14 +286,14 @@ async def test_a_button_is_offered_only_where_all_is_shown_and_waits_for_no_othe
         )
         for data in (yes, no)
     ]
-    async with world.bench.house.database.transaction() as tx:
+    async with world.bench.application.database.transaction() as tx:
         after = await world.pressing.handle(tx, presses)
     assert after is not None
     answering = asyncio.create_task(world.pressing.run(asyncio.Event()))
     after()
     query = "SELECT FROM drafts WHERE status = 'discarded'"
     async with asyncio.timeout(60):
-        while not await world.bench.house.database.fetch(query):
+        while not await world.bench.application.database.fetch(query):
             await asyncio.sleep(0.02)
     answering.cancel()
     await asyncio.gather(answering, return_exceptions=True)
@@ -302,7 +302,7 @@ async def test_a_button_is_offered_only_where_all_is_shown_and_waits_for_no_othe
 async def test_whatever_keeps_a_prompt_from_its_person_is_counted_until_it_is_given_up(
     world: World,
 ) -> None:
-    database = world.bench.house.database
+    database = world.bench.application.database
     broken = PromptDelivery(database, cast("Any", object()), None, None)
     await world.nudge("Hello")
 
@@ -321,7 +321,7 @@ async def test_a_bot_that_is_shared_brings_nobody_elses_prompts_to_its_holders_c
     link = await world.call("link_telegram")
     await world.link(code=link["code"], chat_id=ADA, user_id=ADA)
     await world.call("share_integration_connection", integration="telegram")
-    application = world.bench.house
+    application = world.bench.application
     assert application.lines is not None
     chats = MemberChats(application.lines, application.clock, "http://localhost:8321")
     other = await member(application.database, application.workspace_id, Role.EDITOR)
@@ -383,14 +383,14 @@ async def test_buttons_stay_while_what_keeps_them_from_deciding_may_pass(world: 
         run = await _question(world, title="Publish?")
         yes, _ = world.buttons()
         role = "UPDATE members SET role = $2 WHERE user_id = $1"
-        await world.bench.house.database.execute(role, FIRST_MEMBER, "viewer")
+        await world.bench.application.database.execute(role, FIRST_MEMBER, "viewer")
         said = await world.press(yes)
         assert said is not None
         assert "operator" in said
         assert world.telegram.edits == []
         assert world.telegram.messages[-1]["text"].startswith(said)
         assert (await world.bench.read(run))["status"] == "waiting"
-        await world.bench.house.database.execute(role, FIRST_MEMBER, "owner")
+        await world.bench.application.database.execute(role, FIRST_MEMBER, "owner")
         await world.press(yes)
         assert (await world.bench.until(run))["output"]["approved"] is True
         assert world.telegram.edits != []

@@ -98,7 +98,7 @@ async def test_each_use_of_a_secret_is_told_to_the_audit_log_once(
 ) -> None:
     bench, _, pair = open_one
     run = await bench.run(document(_ask(pair), step("b", "test.echo")))
-    (entry,) = await bench.house.database.fetch(
+    (entry,) = await bench.application.database.fetch(
         "SELECT actor_kind, actor_id, subject, detail FROM audit_log WHERE action = 'secret.used'"
     )
     assert (entry["actor_kind"], entry["actor_id"]) == ("run", run["id"])
@@ -112,12 +112,12 @@ async def test_each_use_of_a_secret_is_told_to_the_audit_log_once(
 
 def _visitor(bench: Bench, role: Role = Role.OWNER) -> CapabilityCaller:
     return CapabilityCaller(
-        Actor(bench.house.workspace_id, "member", FIRST_MEMBER, generate_id(), role)
+        Actor(bench.application.workspace_id, "member", FIRST_MEMBER, generate_id(), role)
     )
 
 
 async def _direct(bench: Bench) -> list[tuple[str, str]]:
-    rows = await bench.house.database.fetch(
+    rows = await bench.application.database.fetch(
         "SELECT capability, outcome FROM direct_calls ORDER BY at"
     )
     return [(row["capability"], row["outcome"]) for row in rows]
@@ -125,7 +125,7 @@ async def _direct(bench: Bench) -> list[tuple[str, str]]:
 
 async def test_reads_of_people_are_recorded_together_and_writes_at_once(bench: Bench) -> None:
     async with gate_bench(bench, Market()) as one:
-        gate, caller = one.house.gate, _visitor(one)
+        gate, caller = one.application.gate, _visitor(one)
         await gate.serve(caller, "test.keep", {"mark": 1, "slug": "thing"})
         assert await _direct(bench) == [("test.keep", "kept")]
         for number in range(50):
@@ -140,12 +140,12 @@ async def test_reads_of_people_are_recorded_together_and_writes_at_once(bench: B
         ("test.keep", "kept"),
     ]
     assert found.count(("test.echo", "read")) == 50
-    told = await bench.house.database.fetch(
+    told = await bench.application.database.fetch(
         "SELECT action, subject, detail FROM audit_log ORDER BY id"
     )
     # The arguments of somebody who may not call are not looked at.
     assert [row["subject"] for row in told] == ["thing", None]
-    calls = await bench.house.database.fetch(
+    calls = await bench.application.database.fetch(
         "SELECT id FROM direct_calls WHERE capability = 'test.keep' ORDER BY id"
     )
     assert [row["detail"]["call"] for row in told] == [str(row["id"]) for row in calls]
@@ -158,13 +158,13 @@ async def test_reads_of_people_are_recorded_together_and_writes_at_once(bench: B
 async def test_records_of_direct_calls_are_kept_for_a_month(bench: Bench) -> None:
     async with gate_bench(bench, Market()) as one:
         for _ in range(2):
-            await one.house.gate.serve(_visitor(one), "test.keep", {})
-    database, clock = bench.house.database, bench.house.clock
+            await one.application.gate.serve(_visitor(one), "test.keep", {})
+    database, clock = bench.application.database, bench.application.clock
     await database.execute(
         "UPDATE direct_calls SET at = now() - interval '31 days' "
         "WHERE id = (SELECT min(id::text)::uuid FROM direct_calls)"
     )
-    housekeeper = Housekeeper(database, bench.house.blobs, clock, bench.house.limits)
+    housekeeper = Housekeeper(database, bench.application.blobs, clock, bench.application.limits)
     removed = await housekeeper.once(clock.now() + timedelta(seconds=1))
     assert (removed.direct_calls, removed.failed) == (1, ())
     assert len(await _direct(bench)) == 1
@@ -175,12 +175,12 @@ async def test_one_caller_may_come_only_so_often(bench: Bench) -> None:
     async with gate_bench(bench, Market(), limits=few) as one:
         first, second = _visitor(one), _visitor(one)
         for _ in range(3):
-            await one.house.gate.serve(first, "test.echo", {})
+            await one.application.gate.serve(first, "test.echo", {})
         with pytest.raises(LimitExceeded) as refused:
-            await one.house.gate.serve(first, "test.echo", {})
+            await one.application.gate.serve(first, "test.echo", {})
         assert refused.value.retry_after is not None
         assert 0 < refused.value.retry_after <= 1
-        await one.house.gate.serve(second, "test.echo", {})
+        await one.application.gate.serve(second, "test.echo", {})
 
 
 async def test_an_edit_leaves_the_run_under_way_as_it_was_and_binds_the_next(bench: Bench) -> None:

@@ -40,21 +40,21 @@ class Held:
     """A run in the middle of a step that has handed out its token."""
 
     bench: Bench
-    hand: TokenStep
+    token_step: TokenStep
     token: str
     run_id: UUID
 
-    async def visitor(self) -> CapabilityCaller | None:
-        found = await find_pass(self.bench.house.database, self.token)
+    async def caller(self) -> CapabilityCaller | None:
+        found = await find_pass(self.bench.application.database, self.token)
         return None if found is None else CapabilityCaller(found.actor, held=found)
 
     async def call(self, name: str, arguments: dict[str, Any]) -> Any:
-        caller = await self.visitor()
+        caller = await self.caller()
         assert caller is not None
-        return await self.bench.house.gate.serve(caller, name, arguments)
+        return await self.bench.application.gate.serve(caller, name, arguments)
 
     async def ended(self) -> dict[str, Any]:
-        self.hand.release.set()
+        self.token_step.release.set()
         return await self.bench.until(self.run_id)
 
 
@@ -95,18 +95,20 @@ async def test_a_token_calls_as_its_run_with_records_of_its_own(bench: Bench) ->
     }
     assert (run["effects"], run["drafts"], run["cost_usd"]) == (2, 1, Decimal("0.25"))
     assert run["outcome"] == "drafts_waiting"
-    assert await bench.house.database.fetchval("SELECT count(*) FROM run_tokens") == 0
+    assert await bench.application.database.fetchval("SELECT count(*) FROM run_tokens") == 0
 
 
 async def test_what_a_token_is_offered_shows_the_pins(bench: Bench) -> None:
     async with held_run(bench) as held:
-        caller = await held.visitor()
+        caller = await held.caller()
         assert caller is not None
-        offers = {one.capability.id: one for one in await held.bench.house.gate.offers(caller)}
+        offers = {
+            one.capability.id: one for one in await held.bench.application.gate.offers(caller)
+        }
         assert set(offers) == {grant["capability"] for grant in GRANTS}
-        async with served(held.bench.house) as api:
+        async with served(held.bench.application) as api:
             known = {"Authorization": f"Bearer {held.token}"}
-            listed = (await api.stranger.get("/api/v1/capabilities", headers=known)).json()
+            listed = (await api.anonymous.get("/api/v1/capabilities", headers=known)).json()
         assert {one["id"] for one in listed["capabilities"]} == set(offers)
 
 
@@ -128,7 +130,7 @@ async def test_a_token_never_reaches_further_than_the_grants(bench: Bench) -> No
         assert not held.bench.outside.keys
         run = await held.ended()
     assert {call["outcome"] for call in run["calls"]} == {"denied"}
-    told = await bench.house.database.fetch(
+    told = await bench.application.database.fetch(
         "SELECT actor_kind, actor_id, subject FROM audit_log WHERE action = 'grant.refused'"
     )
     assert len(told) == 6
@@ -136,7 +138,7 @@ async def test_a_token_never_reaches_further_than_the_grants(bench: Bench) -> No
 
 
 async def test_a_token_opens_no_route_but_the_capabilities(bench: Bench) -> None:
-    async with held_run(bench) as held, served(held.bench.house) as api:
+    async with held_run(bench) as held, served(held.bench.application) as api:
         known = {"Authorization": f"Bearer {held.token}"}
         asked = {}
         for method, path, endpoint in _routes(api):
@@ -145,7 +147,7 @@ async def test_a_token_opens_no_route_but_the_capabilities(bench: Bench) -> None
             filled = "/".join(
                 str(UUID(int=7)) if part.startswith("{") else part for part in path.split("/")
             )
-            answer = await api.stranger.request(method, filled, headers=known, json={})
+            answer = await api.anonymous.request(method, filled, headers=known, json={})
             asked[method, path] = answer.status_code, is_open_to_runs(endpoint)
         assert len(asked) > 30
         opened = {route for route, (status, _) in asked.items() if status not in (401, 405)}
@@ -154,7 +156,7 @@ async def test_a_token_opens_no_route_but_the_capabilities(bench: Bench) -> None
             "/api/v1/capabilities",
             "/api/v1/capabilities/{capability_id}",
         }
-        mine = await api.stranger.post(
+        mine = await api.anonymous.post(
             "/api/v1/capabilities/test.echo", headers=known, json={**ECHO}
         )
         assert (mine.status_code, mine.json()) == (200, ECHO)
@@ -180,34 +182,36 @@ def _contexts(api: Api) -> list[Any]:
 
 
 async def _is_refused(held: Held) -> bool:
-    return await held.visitor() is None
+    return await held.caller() is None
 
 
 async def test_a_token_dies_with_its_run_at_once(bench: Bench) -> None:
     async with held_run(bench) as held:
-        caller = await held.visitor()
+        caller = await held.caller()
         assert caller is not None
         await held.ended()
         assert await _is_refused(held)
         # Somebody who was let in a moment before is refused at the next call.
         with pytest.raises(Unauthenticated):
-            await held.bench.house.gate.serve(caller, "test.echo", ECHO)
+            await held.bench.application.gate.serve(caller, "test.echo", ECHO)
 
 
 async def test_a_token_dies_with_the_wish_to_cancel(bench: Bench) -> None:
     async with held_run(bench) as held:
-        caller = await held.visitor()
+        caller = await held.caller()
         assert caller is not None
-        await held.bench.house.control.cancel(held.bench.house.workspace_id, held.run_id)
+        await held.bench.application.control.cancel(
+            held.bench.application.workspace_id, held.run_id
+        )
         assert await _is_refused(held)
         with pytest.raises(Unauthenticated):
-            await held.bench.house.gate.serve(caller, "test.keep", {})
+            await held.bench.application.gate.serve(caller, "test.keep", {})
         run = await held.bench.until(held.run_id)
         assert (run["status"], run["calls"]) == ("cancelled", [])
 
 
 async def test_a_token_dies_with_the_lease_and_with_the_fence(bench: Bench) -> None:
-    database = bench.house.database
+    database = bench.application.database
     # No heartbeat of the worker mends in between what is taken away here.
     async with held_run(bench, beats=60.0) as held:
         await database.execute("UPDATE workers SET lease_until = now() - interval '1 second'")
@@ -224,22 +228,22 @@ async def test_a_call_whose_run_was_lost_on_the_way_leaves_no_record(bench: Benc
     async with held_run(bench) as held:
         calling = asyncio.create_task(held.call("test.hang", {}))
         await asyncio.wait_for(bench.outside.started.wait(), 20)
-        await bench.house.database.execute("UPDATE runs SET fence = fence + 1")
+        await bench.application.database.execute("UPDATE runs SET fence = fence + 1")
         bench.outside.release.set()
         with pytest.raises(Conflict) as refused:
             await calling
         assert refused.value.code == "lease_lost"
-        assert await bench.house.database.fetchval("SELECT count(*) FROM calls") == 0
-        await bench.house.database.execute("UPDATE runs SET fence = fence - 1")
+        assert await bench.application.database.fetchval("SELECT count(*) FROM calls") == 0
+        await bench.application.database.execute("UPDATE runs SET fence = fence - 1")
 
 
 async def test_a_token_is_of_no_use_to_another_run_and_cannot_be_guessed(bench: Bench) -> None:
-    database = bench.house.database
+    database = bench.application.database
     async with held_run(bench) as held:
         other = await held.bench.dispatch(
             document(step("b", "test.hand", {"grants": [{"capability": "test.note"}]}), name="b")
         )
-        second = await asyncio.wait_for(held.hand.tokens.get(), 20)
+        second = await asyncio.wait_for(held.token_step.tokens.get(), 20)
         assert second != held.token
         await held.call("test.echo", ECHO)
         with pytest.raises(PermissionDenied):
@@ -271,25 +275,25 @@ async def test_a_token_is_of_no_use_to_another_run_and_cannot_be_guessed(bench: 
 
 async def test_who_takes_a_run_over_goes_on_counting(bench: Bench) -> None:
     async with held_run(bench) as held:
-        caller = await held.visitor()
+        caller = await held.caller()
         assert caller is not None
         assert caller.held is not None
         await held.call("test.echo", ECHO)
         ours = caller.held
-        gate, space = bench.house.gate, ours.actor.workspace_id
+        gate, space = bench.application.gate, ours.actor.workspace_id
         held.token = (await gate.start(space, ours.run, ours.fence)).token
         await held.call("test.echo", ECHO)
-        numbers = await bench.house.database.fetch("SELECT call FROM calls ORDER BY call")
+        numbers = await bench.application.database.fetch("SELECT call FROM calls ORDER BY call")
         assert [row["call"] for row in numbers] == [10_001, 10_002]
         with pytest.raises(Conflict):
             await gate.start(space, ours.run, ours.fence + 1)
 
 
 async def test_tokens_that_a_crash_left_behind_are_swept_away(bench: Bench) -> None:
-    database = bench.house.database
+    database = bench.application.database
     async with held_run(bench) as held:
         await database.execute("UPDATE run_tokens SET created_at = now() - interval '9 days'")
-        now = held.bench.house.clock.now()
+        now = held.bench.application.clock.now()
         assert await expire_leftovers(database, now) == 0
         await database.execute("UPDATE run_tokens SET fence = fence - 1")
         assert await expire_leftovers(database, now) == 1

@@ -49,10 +49,10 @@ class At:
 
     bench: Bench
     run_id: UUID
-    visitor: CapabilityCaller
+    caller: CapabilityCaller
 
     async def call(self, capability: str, arguments: Any) -> Any:
-        return await self.bench.house.gate.serve(self.visitor, capability, arguments)
+        return await self.bench.application.gate.serve(self.caller, capability, arguments)
 
     async def draft(self, asked: Mapping[str, Any]) -> dict[str, str]:
         return {"draft_id": (await self.call("act_on_integration", asked))["draft_id"]}
@@ -82,7 +82,7 @@ async def running(world: World, name: str, **more: Any) -> AsyncIterator[At]:
         async with one.worker():
             try:
                 token = await asyncio.wait_for(hand.tokens.get(), 20)
-                found = await find_pass(one.house.database, token)
+                found = await find_pass(one.application.database, token)
                 assert found is not None
                 yield At(one, made.run_id, CapabilityCaller(found.actor, held=found))
             finally:
@@ -105,10 +105,10 @@ async def test_a_run_confirms_its_own_safe_draft_under_auto_confirm_safe_once(
     assert [call["outcome"] for call in ended["calls"]] == ["held", "confirmed", "read"]
     # What was confirmed waits no longer.
     assert (ended["outcome"], ended["effects"], ended["drafts"]) == ("effects", 1, 0)
-    row = await run.bench.house.database.fetchrow("SELECT * FROM drafts")
+    row = await run.bench.application.database.fetchrow("SELECT * FROM drafts")
     assert row is not None
     assert (row["answered_kind"], row["answered_by"]) == ("run", run.run_id)
-    used = await run.bench.house.database.fetch(
+    used = await run.bench.application.database.fetch(
         "SELECT detail FROM audit_log WHERE action = 'secret.used'"
     )
     assert {entry["detail"]["call"] for entry in used} == {f"draft/{draft['draft_id']}"}
@@ -132,7 +132,7 @@ async def test_every_other_run_is_refused_although_it_was_granted_to_confirm(
         "A person has to confirm this draft: it is not a draft of this run.",
     ]
     assert world[1].requests == []
-    left = await world[0].house.database.fetch("SELECT status FROM drafts")
+    left = await world[0].application.database.fetch("SELECT status FROM drafts")
     assert [row["status"] for row in left] == ["pending", "pending"]
 
 
@@ -144,7 +144,7 @@ async def _refused(run: At, draft: dict[str, str]) -> PermissionDenied:
 
 async def test_a_run_never_lists_or_discards_what_waits(world: World) -> None:
     async with running(world, "curious", **SAFE) as run:
-        offered = {one.capability.id for one in await run.bench.house.gate.offers(run.visitor)}
+        offered = {one.capability.id for one in await run.bench.application.gate.offers(run.caller)}
         draft = await run.draft(NUDGE)
         several, words = {"draft_ids": [draft["draft_id"]]}, {"edits": {"text": "Mine"}}
         for capability, given in (
@@ -172,7 +172,7 @@ async def test_a_trial_holds_nothing_and_only_pretends_to_confirm(world: World, 
         answer = await run.call("confirm_action", draft)
 
     assert (answer["kind"], answer["outcome"]) == ("suppressed", "not_sent")
-    assert await world[0].house.database.fetchval("SELECT count(*) FROM drafts") == 0
+    assert await world[0].application.database.fetchval("SELECT count(*) FROM drafts") == 0
     assert world[1].requests == []
 
 
@@ -193,9 +193,9 @@ async def test_a_draft_that_cannot_be_paid_for_now_waits_on(bench: Bench) -> Non
         Write(lambda _: "Order."),
         Annotations(effect=Effect.SEND, price=lambda _: Decimal("0.4")),
     )
-    database, space = bench.house.database, bench.house.workspace_id
+    database, space = bench.application.database, bench.application.workspace_id
     registry = build_registry(Limits(), capabilities=(priced,))
-    application = build_application(bench.house.settings, Limits(), registry, database)
+    application = build_application(bench.application.settings, Limits(), registry, database)
     owner = CapabilityCaller(Actor(space, "member", FIRST_MEMBER, role=Role.OWNER))
     draft = (await application.gate.direct(owner, "test.order", {}))["draft_id"]
     await database.execute("UPDATE workspaces SET cost_cap_daily_usd = 0.1")

@@ -164,8 +164,10 @@ async def _house(bench: Bench, parrot: Parrot) -> AsyncIterator[tuple[Bench, Api
     """A whole house with its vocabulary as it is shipped, and one address outside."""
     async with local_server(parrot) as server:
         pair = f"127.0.0.1:{server.port}"
-        settings = replace(bench.house.settings, egress_allow=frozenset({pair}))
-        application = build_application(settings, bench.house.limits, None, bench.house.database)
+        settings = replace(bench.application.settings, egress_allow=frozenset({pair}))
+        application = build_application(
+            settings, bench.application.limits, None, bench.application.database
+        )
         try:
             async with served(application) as api:
                 yield Bench(application, bench.outside), api, pair
@@ -214,7 +216,7 @@ def _heard(hay: Haystack, answer: httpx2.Response, *expected: int) -> httpx2.Res
 
 async def _run_all(bench: Bench, pair: str) -> dict[UUID, str]:
     """Two runs for each secret, over all ways; one of them over a vault that fails."""
-    application, made = bench.house, dict[UUID, str]()
+    application, made = bench.application, dict[UUID, str]()
     wanted = [(name, "echo") for name in SECRETS]
     wanted += [(name, WAYS[1 + place % 7]) for place, name in enumerate(SECRETS)]
     async with bench.worker(slots=16):
@@ -273,8 +275,8 @@ async def test_fifty_secrets_through_a_hundred_runs_are_found_nowhere(
     parrot, hay = Parrot(), Haystack()
     async with _house(bench, parrot) as (whole, api, pair):
         await _plant(api, hay)
-        scope = SecretScope(whole.house.workspace_id, FIRST_MEMBER)
-        assert await whole.house.vault.reveal(scope, SECRETS) == SECRETS
+        scope = SecretScope(whole.application.workspace_id, FIRST_MEMBER)
+        assert await whole.application.vault.reveal(scope, SECRETS) == SECRETS
         runs = await _run_all(whole, pair)
         assert len(runs) > 100
         await _read_back(api, runs, hay)
@@ -282,8 +284,8 @@ async def test_fifty_secrets_through_a_hundred_runs_are_found_nowhere(
         # The values went out, so there was something to leak, and they were shown by name.
         sent = b"\n".join(parrot.heads).decode()
         assert all(spellings(value).get("url", value) in sent for value in VALUES)
-        assert await add_tables(hay, whole.house.database) > 100
-        assert add_files(hay, whole.house.settings.home, leave_out=("master.key",)) >= 25
+        assert await add_tables(hay, whole.application.database) > 100
+        assert add_files(hay, whole.application.settings.home, leave_out=("master.key",)) >= 25
     for record in caplog.records:
         hay.add(f"the log of {record.name}", f"{record.getMessage()} {record.exc_text or ''}")
         hay.add(f"the log of {record.name}", repr(record.args))

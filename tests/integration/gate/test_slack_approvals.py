@@ -36,7 +36,7 @@ class World:
 
     def __init__(self, bench: Bench, slack: SlackApp, api: Api) -> None:
         self.bench, self.slack, self.api = bench, slack, api
-        application = bench.house
+        application = bench.application
         assert application.lines is not None
         chats = MemberChats(application.lines, application.clock, "http://localhost:8321")
         self.telling = PromptDelivery(application.database, chats, None, None)
@@ -44,7 +44,7 @@ class World:
         self.owner = Actor(application.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
 
     async def call(self, name: str, /, *, actor: Actor | None = None, **value: Any) -> Any:
-        return await self.bench.house.gate.direct(
+        return await self.bench.application.gate.direct(
             CapabilityCaller(actor or self.owner), name, value
         )
 
@@ -55,14 +55,14 @@ class World:
         )
         link = await self.call("begin_integration_sign_in", integration="slack")
         state = dict(parse_qsl(urlsplit(link["sign_in_url"]).query))["state"]
-        words = self.bench.house.registry
+        words = self.bench.application.registry
         assert isinstance(words, ApplicationRegistry)
         await words.account_connection_service.finish_sign_in(
             self.owner, "slack", state=state, code="a-code", error=None
         )
 
     async def deliver(self, body: bytes, **signing: Any) -> httpx2.Response:
-        return await self.slack.deliver(self.api.stranger, self.url, body, **signing)
+        return await self.slack.deliver(self.api.anonymous, self.url, body, **signing)
 
     async def link(self, user: str = "U0ADA", *, actor: Actor | None = None) -> str:
         """Links a Slack account; what its person reads there."""
@@ -100,7 +100,7 @@ class World:
                 await asyncio.sleep(0.01)
 
     async def status(self, draft: str) -> str:
-        row = await self.bench.house.database.fetchrow(
+        row = await self.bench.application.database.fetchrow(
             "SELECT status FROM drafts WHERE id = $1", UUID(draft)
         )
         assert row is not None
@@ -125,7 +125,7 @@ async def world(bench: Bench) -> AsyncIterator[World]:
                 integration_urls=places,
                 egress_allow=frozenset({slack.pair}),
             ) as here,
-            served(here.house) as api,
+            served(here.application) as api,
         ):
             made = World(here, slack, api)
             await made.connect()
@@ -150,7 +150,7 @@ async def test_a_linked_person_approves_a_draft_and_sees_what_came_of_it(world: 
 
     assert await world.status(draft) == "confirmed"
     assert world.posted() == ["Tom & Jerry <3 *bold* <!channel>"]
-    approved = await world.bench.house.database.fetchrow(
+    approved = await world.bench.application.database.fetchrow(
         "SELECT detail FROM audit_log WHERE action = 'draft.approved'"
     )
     assert approved is not None
@@ -190,7 +190,9 @@ async def test_another_account_or_team_decides_nothing(world: World) -> None:
 
 
 async def test_a_linked_member_decides_nothing_by_the_prompt_of_another(world: World) -> None:
-    other = (await member(world.bench.house.database, world.owner.workspace_id, Role.ADMIN)).actor
+    other = (
+        await member(world.bench.application.database, world.owner.workspace_id, Role.ADMIN)
+    ).actor
     await world.call("share_integration_connection", integration="slack")
     await world.link()
     assert "is linked" in await world.link("U0BOB", actor=other)
@@ -211,16 +213,16 @@ async def test_requests_that_slack_did_not_just_sign_are_refused(world: World) -
         await world.deliver(body, at=now - 301),
         await world.deliver(body, at=now + 330),
         # The signature is over the exact bytes and the time that is shown.
-        await world.api.stranger.post(world.url, content=body + b"&x=1", headers=headers),
-        await world.api.stranger.post(
+        await world.api.anonymous.post(world.url, content=body + b"&x=1", headers=headers),
+        await world.api.anonymous.post(
             world.url, content=body, headers={**headers, "X-Slack-Request-Timestamp": f"{now:.0f}0"}
         ),
-        await world.api.stranger.post(
+        await world.api.anonymous.post(
             world.url, content=body, headers={"Content-Type": headers["Content-Type"]}
         ),
         # Nobody's workspace has no secret, and that is not told apart.
         await world.slack.deliver(
-            world.api.stranger, world.url[:-36] + "01900000-0000-7000-8000-0000000000ff", body
+            world.api.anonymous, world.url[:-36] + "01900000-0000-7000-8000-0000000000ff", body
         ),
         # A person who is signed in is not Slack.
         await world.api.client.post(
@@ -263,13 +265,13 @@ async def test_a_repeated_delivery_decides_once(world: World) -> None:
     assert [one.status_code for one in (first, *again)] == [200] * 3
     assert world.posted() == ["Hello"]
     assert sum(url.used for url in world.slack.urls.values()) == 1
-    rows = await world.bench.house.database.fetch("SELECT FROM interaction_deliveries")
+    rows = await world.bench.application.database.fetch("SELECT FROM interaction_deliveries")
     assert len(rows) == 2
-    await world.bench.house.database.execute(
+    await world.bench.application.database.execute(
         "UPDATE interaction_deliveries SET at = now() - interval '16 minutes'"
     )
     await world.deliver(world.slack.command("help"))
-    rows = await world.bench.house.database.fetch("SELECT FROM interaction_deliveries")
+    rows = await world.bench.application.database.fetch("SELECT FROM interaction_deliveries")
     assert len(rows) == 1
 
 
@@ -297,7 +299,7 @@ async def test_what_was_answered_elsewhere_is_not_sent_twice(world: World) -> No
 async def test_what_has_expired_is_not_approved(world: World) -> None:
     await world.link()
     draft = await world.asked("Hello")
-    await world.bench.house.database.execute(
+    await world.bench.application.database.execute(
         "UPDATE drafts SET expires_at = now() - interval '1 second'"
     )
     await world.press("Approve")
@@ -307,7 +309,7 @@ async def test_what_has_expired_is_not_approved(world: World) -> None:
 
 
 async def test_a_viewer_decides_nothing_and_a_former_member_has_no_link(world: World) -> None:
-    database, space = world.bench.house.database, world.owner.workspace_id
+    database, space = world.bench.application.database, world.owner.workspace_id
     await world.call("share_integration_connection", integration="slack")
     other = (await member(database, space, Role.EDITOR)).actor
     await world.link("U0BOB", actor=other)
@@ -429,7 +431,7 @@ async def test_a_question_with_options_has_a_button_for_each(world: World) -> No
 
 
 async def test_a_code_links_one_account_once_and_in_time(world: World) -> None:
-    database = world.bench.house.database
+    database = world.bench.application.database
     begun = await world.call("link_slack")
     answer = await world.deliver(world.slack.command("link not-the-code", user="U0EVE"))
     assert "not valid" in answer.json()["text"]
@@ -548,7 +550,7 @@ async def test_a_bot_without_the_scope_is_reported_and_not_tried_for_ever(world:
     world.slack.scopes = {"users:read"}
     await world.draft("Hello")
     await world.telling.once()
-    row = await world.bench.house.database.fetchrow("SELECT state, problem FROM prompts_sent")
+    row = await world.bench.application.database.fetchrow("SELECT state, problem FROM prompts_sent")
     assert row is not None
     assert (row["state"], row["problem"]["code"]) == ("given_up", "slack_missing_scope")
 

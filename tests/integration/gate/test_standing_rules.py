@@ -51,16 +51,16 @@ class World:
 
     async def call(self, name: str, *, program: bool = False, **value: Any) -> Any:
         actor = Actor(
-            self.bench.house.workspace_id,
+            self.bench.application.workspace_id,
             "client" if program else "member",
             FIRST_MEMBER,
             role=Role.OWNER,
         )
-        return await self.bench.house.gate.direct(CapabilityCaller(actor), name, value)
+        return await self.bench.application.gate.direct(CapabilityCaller(actor), name, value)
 
     async def run(self, **inputs: str) -> dict[str, Any]:
         """One run of the automation, to its end."""
-        application = self.bench.house
+        application = self.bench.application
         made = await application.dispatcher.dispatch(
             RunRequest(application.workspace_id, self.automation, inputs=inputs)
         )
@@ -121,7 +121,7 @@ async def test_what_was_agreed_to_often_may_go_once_a_person_accepts_it(world: W
     # And so is one that calls somebody.
     assert (await world.run(text="<!channel> hello"))["outcome"] == "drafts_waiting"
     assert len(world.slack.messages) == sent + 1
-    told = await world.bench.house.database.fetch(
+    told = await world.bench.application.database.fetch(
         "SELECT subject FROM audit_log WHERE action = 'standing_rule.used'"
     )
     assert [row["subject"] for row in told] == [rule["rule_id"]]
@@ -165,7 +165,7 @@ async def test_an_edit_earns_nothing_and_a_version_that_sends_the_same_keeps_its
 async def test_a_rule_sends_once_and_stands_no_higher_than_whoever_accepted_it(
     world: World,
 ) -> None:
-    application = world.bench.house
+    application = world.bench.application
     await world.confirmed(ENOUGH)
     (rule,) = await world.rules("proposed")
     bob = await member(application.database, application.workspace_id, Role.EDITOR)
@@ -218,7 +218,7 @@ async def test_what_was_edited_before_it_was_drafted_again_and_what_was_declined
     await world.run(text="bad words")
     (draft,) = await world.waiting()
     await world.call("edit_action", draft_id=draft, edits={"text": "good words"})
-    await world.bench.house.database.execute(
+    await world.bench.application.database.execute(
         "UPDATE drafts SET expires_at = now() - interval '1 second' WHERE id = $1", UUID(draft)
     )
     again = await world.call("redraft_action", draft_id=draft)
@@ -237,7 +237,7 @@ async def test_what_was_edited_before_it_was_drafted_again_and_what_was_declined
 
 async def _taken_again(world: World, run_id: UUID, text: str, attempt: int) -> list[Any]:
     """What a rule says to the first call of a step in one of its tries, once more."""
-    application = world.bench.house
+    application = world.bench.application
     run = RunRef(run_id, world.automation, "post", "", attempt)
     given = {"channel": "C0TEAM", "text": text}
     actor = Actor(application.workspace_id, "run", run_id)

@@ -37,7 +37,7 @@ TEN = {"dateTime": "2026-06-02T10:00:00+02:00", "timeZone": "Europe/Berlin"}
 
 
 @dataclass(slots=True)
-class Visit:
+class CalendarConnection:
     """Two calendars, and the integration that is connected to them."""
 
     double: CalendarDouble
@@ -56,7 +56,7 @@ class Visit:
 
 
 @asynccontextmanager
-async def visit(key: str = "run/1/make") -> AsyncIterator[Visit]:
+async def visit(key: str = "run/1/make") -> AsyncIterator[CalendarConnection]:
     async with (
         calendar_double() as double,
         visiting(
@@ -71,7 +71,7 @@ async def visit(key: str = "run/1/make") -> AsyncIterator[Visit]:
     ):
         double.calendar(ADA, "Ada", "Europe/Berlin")
         double.calendar(TEAM, "Team", "America/New_York")
-        yield Visit(double, integration({"calendar": double.url}), ctx)
+        yield CalendarConnection(double, integration({"calendar": double.url}), ctx)
 
 
 def _refs(found: list[Item | UnreadableItem]) -> list[str]:

@@ -34,7 +34,7 @@ UPLOAD = "POST /upload/drive/v3/files"
 
 
 @dataclass(slots=True)
-class Visit:
+class DriveConnection:
     """A drive, and the integration that is connected to it."""
 
     double: DriveDouble
@@ -54,7 +54,7 @@ class Visit:
 
 
 @asynccontextmanager
-async def visit() -> AsyncIterator[Visit]:
+async def visit() -> AsyncIterator[DriveConnection]:
     clock = Still(NOW)
     async with (
         drive_double() as double,
@@ -66,7 +66,7 @@ async def visit() -> AsyncIterator[Visit]:
             limits=Limits(http_response_bytes=2_000_000, http_request_bytes=2_000_000),
         ) as ctx,
     ):
-        yield Visit(double, integration({"drive": double.url}), ctx, clock)
+        yield DriveConnection(double, integration({"drive": double.url}), ctx, clock)
 
 
 def _told(found: list[Item | UnreadableItem]) -> dict[str, str]:

@@ -161,7 +161,7 @@ async def test_a_poll_reads_each_mail_once_also_when_the_folder_counts_anew(
         assert (await _poll(world, cursor))[0] == []
 
         box.uidvalidity += 1
-        for one in box.letters:
+        for one in box.messages:
             one.uid -= 90
         again, cursor = await _poll(world, cursor)
         assert [one.source_ref for one in again] == [one.source_ref for one in second]
@@ -177,7 +177,7 @@ async def test_a_poll_reads_each_mail_once_also_when_the_folder_counts_anew(
         assert forged[-1].source_ref != forged[0].source_ref
 
     async with _world(tmp_path) as world:
-        world[0].says_uidnext = False
+        world[0].sends_uidnext = False
         world[0].put(_mail(1), days_ago=30, now=NOW)
         assert (await _poll(world, None))[1]["uid"] == 101
 

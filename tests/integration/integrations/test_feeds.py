@@ -97,9 +97,9 @@ async def test_the_market_is_read_with_a_key_and_a_broken_coin_keeps_no_other_aw
     async with market_double() as market:
         built = coinmarketcap.integration({"coinmarketcap": market.url})
         assert built.manifest["hosts"] == [market.pair]
-        market.coin("BTC", 65_000.5, "2026-03-01T10:00:00.000Z")
-        market.coin("ETH", 3_000, "2026-03-01T10:00:00.000Z", quote=[{"symbol": "EUR"}])
-        market.coin("SOL", 150, "2026-03-01T10:00:00.000Z")
+        market.quote("BTC", 65_000.5, "2026-03-01T10:00:00.000Z")
+        market.quote("ETH", 3_000, "2026-03-01T10:00:00.000Z", quote=[{"symbol": "EUR"}])
+        market.quote("SOL", 150, "2026-03-01T10:00:00.000Z")
         async with visiting(
             market.pair, integration="coinmarketcap", secrets={"api_key": KEY}
         ) as ctx:

@@ -37,7 +37,7 @@ NOW = datetime(2026, 6, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class GitHubConnection:
     """GitHub's double, what is built over it, and a context to speak through."""
 
     double: GitHubDouble
@@ -68,13 +68,13 @@ class Visit:
 
 
 @pytest.fixture
-async def visit() -> AsyncIterator[Visit]:
+async def visit() -> AsyncIterator[GitHubConnection]:
     async with github_double() as double:
         built = integration({"github": double.url})
         async with visiting(
             double.pair, integration="github", secrets={"token": TOKEN}, limits=LIMITS
         ) as ctx:
-            yield Visit(double, built, ctx)
+            yield GitHubConnection(double, built, ctx)
 
 
 def items(portion: ItemBatch) -> list[Item]:
@@ -83,7 +83,7 @@ def items(portion: ItemBatch) -> list[Item]:
     return found
 
 
-async def test_rows_come_to_the_end_of_the_list_with_their_columns(visit: Visit) -> None:
+async def test_rows_come_to_the_end_of_the_list_with_their_columns(visit: GitHubConnection) -> None:
     for number in range(1, 121):
         visit.double.issue(REPO, number, f"2026-01-01T{number // 60:02}:{number % 60:02}:00Z")
     visit.double.issue(REPO, 121, OLD, pull_request={"url": "x"})
@@ -118,7 +118,7 @@ async def test_rows_come_to_the_end_of_the_list_with_their_columns(visit: Visit)
 
 
 async def test_what_is_too_large_comes_in_smaller_pages_and_too_many_are_told(
-    visit: Visit,
+    visit: GitHubConnection,
 ) -> None:
     for number in range(1, 13):
         body = "x" * 60_000
@@ -169,7 +169,7 @@ async def test_public_repositories_are_read_without_a_connection() -> None:
 
 
 async def test_a_search_becomes_pages_and_half_broken_entries_do_not_stop_the_others(
-    visit: Visit,
+    visit: GitHubConnection,
 ) -> None:
     for number in range(1, 8):
         visit.double.issue(REPO, number, f"2026-01-0{number}T00:00:00Z")
@@ -194,7 +194,7 @@ async def test_a_search_becomes_pages_and_half_broken_entries_do_not_stop_the_ot
 
 
 async def test_a_poll_goes_on_from_the_latest_change_and_tells_of_what_is_new(
-    visit: Visit,
+    visit: GitHubConnection,
 ) -> None:
     now = visit.ctx.clock.now()
     recent, soon = (
@@ -240,7 +240,7 @@ async def test_a_poll_goes_on_from_the_latest_change_and_tells_of_what_is_new(
     assert wrong.value.findings[0].pointer == "/repositories"
 
 
-async def test_many_changes_of_one_moment_are_all_read(visit: Visit) -> None:
+async def test_many_changes_of_one_moment_are_all_read(visit: GitHubConnection) -> None:
     at = visit.ctx.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
     for number in range(1, 131):
         visit.double.issue(REPO, number, at)
@@ -252,7 +252,9 @@ async def test_many_changes_of_one_moment_are_all_read(visit: Visit) -> None:
     assert len(seen) == 130
 
 
-async def test_a_repository_that_is_gone_is_told_of_and_the_others_go_on(visit: Visit) -> None:
+async def test_a_repository_that_is_gone_is_told_of_and_the_others_go_on(
+    visit: GitHubConnection,
+) -> None:
     at = visit.ctx.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
     visit.double.issue(REPO, 1, at)
     visit.double.issue("octo/world", 2, at)
@@ -278,7 +280,7 @@ async def test_a_repository_that_is_gone_is_told_of_and_the_others_go_on(visit: 
     assert busy.value.retry_after == 30
 
 
-async def test_releases_are_told_of_once_when_they_are_published(visit: Visit) -> None:
+async def test_releases_are_told_of_once_when_they_are_published(visit: GitHubConnection) -> None:
     visit.double.release(REPO, 1, OLD)
     first = await visit.poll("releases", REPO)
     assert [(one.source_ref, one.event) for one in items(first)] == [("github:release:1", None)]
@@ -297,7 +299,9 @@ async def test_releases_are_told_of_once_when_they_are_published(visit: Visit) -
     assert (await visit.poll("releases", REPO, third.cursor)).items == []
 
 
-async def test_an_issue_and_a_comment_are_written_as_they_were_asked_for(visit: Visit) -> None:
+async def test_an_issue_and_a_comment_are_written_as_they_were_asked_for(
+    visit: GitHubConnection,
+) -> None:
     visit.double.repositories[REPO] = Repository()
     made = await visit.write(
         "open_issue",
@@ -327,7 +331,7 @@ async def test_an_issue_and_a_comment_are_written_as_they_were_asked_for(visit: 
         await visit.write("comment", **REF, number=9, body="Mended")
 
 
-async def test_a_repository_that_moved_is_read_but_not_written_to(visit: Visit) -> None:
+async def test_a_repository_that_moved_is_read_but_not_written_to(visit: GitHubConnection) -> None:
     visit.double.issue("octo/new", 1, OLD)
     visit.double.renamed[REPO] = "octo/new"
     assert len(await visit.rows("list_open_issues")) == 1
@@ -379,7 +383,11 @@ SENTENCE = [{"resource": "Issue", "code": "custom", "field": "labels", "message"
     ids=lambda value: None if isinstance(value, float | bool | None) else "",
 )
 async def test_a_refused_write_says_what_happened_and_whether_anything_left(
-    visit: Visit, content: bytes, kind: type[Problem], pause: float | None, unsent: bool | None
+    visit: GitHubConnection,
+    content: bytes,
+    kind: type[Problem],
+    pause: float | None,
+    unsent: bool | None,
 ) -> None:
     visit.double.script = [content]
     with pytest.raises(kind) as refused:
@@ -395,7 +403,7 @@ async def test_a_refused_write_says_what_happened_and_whether_anything_left(
 
 
 async def test_a_search_brings_the_kind_it_names_and_both_where_it_names_none(
-    visit: Visit,
+    visit: GitHubConnection,
 ) -> None:
     for number in range(1, 9):
         more = {"pull_request": {"url": "x"}} if number % 2 else {}
@@ -416,7 +424,9 @@ async def test_a_search_brings_the_kind_it_names_and_both_where_it_names_none(
     assert await numbers("", limit=3) == [8, 7, 6]
 
 
-async def test_a_search_for_both_kinds_goes_on_with_the_one_that_has_more(visit: Visit) -> None:
+async def test_a_search_for_both_kinds_goes_on_with_the_one_that_has_more(
+    visit: GitHubConnection,
+) -> None:
     for number in range(1, 81):
         more = {"pull_request": {"url": "x"}} if number <= 10 else {}
         visit.double.issue(REPO, number, f"2026-01-01T00:{number % 60:02}:00Z", **more)
@@ -430,7 +440,9 @@ async def test_a_search_for_both_kinds_goes_on_with_the_one_that_has_more(visit:
     assert len(refs) == 80
 
 
-async def test_the_longest_query_that_is_accepted_can_be_searched_for(visit: Visit) -> None:
+async def test_the_longest_query_that_is_accepted_can_be_searched_for(
+    visit: GitHubConnection,
+) -> None:
     visit.double.issue(REPO, 1, "2026-01-01T00:00:00Z")
     most = INPUT["properties"]["query"]["maxLength"]
     query = f"repo:{REPO} {'word ' * 60}"[:most]
@@ -444,7 +456,7 @@ async def test_the_longest_query_that_is_accepted_can_be_searched_for(visit: Vis
     "old", [{"page": 2, "size": 50, "brought": 50}, {"places": "x", "brought": 50}]
 )
 async def test_a_search_whose_cursor_has_an_older_shape_begins_anew(
-    visit: Visit, old: dict[str, Any]
+    visit: GitHubConnection, old: dict[str, Any]
 ) -> None:
     for number in range(1, 4):
         visit.double.issue(REPO, number, f"2026-01-0{number}T00:00:00Z")
@@ -452,7 +464,7 @@ async def test_a_search_whose_cursor_has_an_older_shape_begins_anew(
     assert [one.frontmatter["number"] for one in found] == [3, 2, 1]
 
 
-async def test_a_retired_version_of_the_api_asks_for_an_update(visit: Visit) -> None:
+async def test_a_retired_version_of_the_api_asks_for_an_update(visit: GitHubConnection) -> None:
     gone = told(410, "Gone", "Sunset: Fri, 10 Mar 2028 00:00:00 GMT")
     visit.double.script = [gone]
     with pytest.raises(UpstreamError, match="version of its API") as retired:
@@ -461,20 +473,24 @@ async def test_a_retired_version_of_the_api_asks_for_an_update(visit: Visit) -> 
     assert "Update Mainspring" in str(retired.value.suggestion)
 
 
-async def test_an_app_without_the_permission_is_told_where_to_give_it(visit: Visit) -> None:
+async def test_an_app_without_the_permission_is_told_where_to_give_it(
+    visit: GitHubConnection,
+) -> None:
     visit.double.script = [told(403, "Resource not accessible by integration")]
     with pytest.raises(PermissionDenied) as refused:
         await visit.rows("list_open_issues")
     assert "GitHub App" in str(refused.value.suggestion)
 
 
-async def test_a_search_that_github_refuses_points_to_the_query(visit: Visit) -> None:
+async def test_a_search_that_github_refuses_points_to_the_query(visit: GitHubConnection) -> None:
     with pytest.raises(Invalid) as wrong:
         await visit.search(query=" ")
     assert wrong.value.findings[0].pointer == "/query"
 
 
-async def test_a_redirect_or_a_next_page_elsewhere_never_gets_the_token(visit: Visit) -> None:
+async def test_a_redirect_or_a_next_page_elsewhere_never_gets_the_token(
+    visit: GitHubConnection,
+) -> None:
     where = "http://127.0.0.1:9/repos/octo/hello/issues"
     visit.double.script = [answer(301, {}, f"Location: {where}")]
     with pytest.raises(PermissionDenied):

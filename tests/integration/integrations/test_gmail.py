@@ -38,7 +38,7 @@ SEND = "POST /upload/gmail/v1/users/me/messages/send"
 
 
 @dataclass(slots=True)
-class Visit:
+class GmailConnection:
     """A mailbox, and the integration that is connected to it."""
 
     double: GmailDouble
@@ -68,7 +68,7 @@ class Visit:
 
 
 @asynccontextmanager
-async def visit(key: str = "run/1/send", **limits: int) -> AsyncIterator[Visit]:
+async def visit(key: str = "run/1/send", **limits: int) -> AsyncIterator[GmailConnection]:
     clock = Still(NOW)
     async with (
         gmail_double() as double,
@@ -82,7 +82,7 @@ async def visit(key: str = "run/1/send", **limits: int) -> AsyncIterator[Visit]:
             key=key,
         ) as ctx,
     ):
-        yield Visit(double, integration({"gmail": double.url}), ctx, clock)
+        yield GmailConnection(double, integration({"gmail": double.url}), ctx, clock)
 
 
 def _mail(text: str) -> dict[str, Any]:

@@ -37,7 +37,7 @@ ISSUE = {"team": "eng", "title": "The door does not close"}
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class LinearConnection:
     """Linear's double, what is built over it, and a context to speak through."""
 
     double: LinearDouble
@@ -68,16 +68,16 @@ def items(portion: ItemBatch) -> list[Item]:
 
 
 @pytest.fixture
-async def visit() -> AsyncIterator[Visit]:
+async def visit() -> AsyncIterator[LinearConnection]:
     async with linear_double() as double:
         built = integration({"linear": double.url})
         async with visiting(
             double.pair, integration="linear", secrets={"token": TOKEN}, limits=LIMITS
         ) as ctx:
-            yield Visit(double, built, ctx)
+            yield LinearConnection(double, built, ctx)
 
 
-async def test_an_issue_is_made_once_however_often_it_is_tried(visit: Visit) -> None:
+async def test_an_issue_is_made_once_however_often_it_is_tried(visit: LinearConnection) -> None:
     visit.double.users = [
         {"id": "u-1", "email": "mona@octo.example", "displayName": "mona", "name": "Mona"},
         {"id": "u-2", "email": "b@octo.example", "displayName": "two", "name": "Bo"},
@@ -126,7 +126,7 @@ async def test_an_issue_is_made_once_however_often_it_is_tried(visit: Visit) -> 
         assert unknown.value.unsent is True
 
 
-async def test_a_try_whose_answer_was_lost_finds_its_issue(visit: Visit) -> None:
+async def test_a_try_whose_answer_was_lost_finds_its_issue(visit: LinearConnection) -> None:
     with pytest.raises(Invalid, match="Team") as wrong:
         await visit.create(team="00000000-0000-4000-8000-000000000000")
     assert wrong.value.unsent is True
@@ -140,7 +140,7 @@ async def test_a_try_whose_answer_was_lost_finds_its_issue(visit: Visit) -> None
     assert len(visit.double.issues) == 1
 
 
-async def test_a_search_becomes_pages_to_the_end_of_what_is_wanted(visit: Visit) -> None:
+async def test_a_search_becomes_pages_to_the_end_of_what_is_wanted(visit: LinearConnection) -> None:
     for number in range(1, 61):
         visit.double.issue(number, f"2026-01-01T00:00:{number - 1:02}.000Z", title=f"Door {number}")
     visit.double.issues[58]["title"] = None
@@ -164,7 +164,9 @@ async def test_a_search_becomes_pages_to_the_end_of_what_is_wanted(visit: Visit)
     assert await visit.built.account(visit.ctx) == "mona@octo.example (Octo)"
 
 
-async def test_what_is_too_large_comes_in_smaller_pages_or_without_its_text(visit: Visit) -> None:
+async def test_what_is_too_large_comes_in_smaller_pages_or_without_its_text(
+    visit: LinearConnection,
+) -> None:
     for number in range(1, 9):
         visit.double.issue(number, visit.at(hours=number), description="x" * 90_000)
     visit.double.issue(9, visit.at(hours=9), description="x" * 500_000)
@@ -176,7 +178,9 @@ async def test_what_is_too_large_comes_in_smaller_pages_or_without_its_text(visi
     assert [len(one.body) for one in seen] == [90_000] * 8 + [0]
 
 
-async def test_a_poll_goes_on_where_it_ended_and_tells_of_what_is_new(visit: Visit) -> None:
+async def test_a_poll_goes_on_where_it_ended_and_tells_of_what_is_new(
+    visit: LinearConnection,
+) -> None:
     for number in range(1, 31):
         visit.double.issue(number, visit.at(hours=number))
     visit.double.issue(31, visit.at(days=30))
@@ -248,7 +252,11 @@ RESET = "X-RateLimit-Requests-Reset: 1000000000000"
     ids=lambda value: None if isinstance(value, float | bool | None) else "",
 )
 async def test_a_refusal_says_what_happened_and_whether_anything_left(
-    visit: Visit, content: bytes, kind: type[Problem], pause: float | None, unsent: bool | None
+    visit: LinearConnection,
+    content: bytes,
+    kind: type[Problem],
+    pause: float | None,
+    unsent: bool | None,
 ) -> None:
     visit.double.script = [content]
     with pytest.raises(kind) as refused:
@@ -281,7 +289,7 @@ async def test_a_refusal_says_what_happened_and_whether_anything_left(
     ],
 )
 async def test_the_type_of_an_error_says_whether_another_try_helps(
-    visit: Visit, error: str, kind: type[Problem], retryable: bool, status: int
+    visit: LinearConnection, error: str, kind: type[Problem], retryable: bool, status: int
 ) -> None:
     visit.double.script = [typed(error, status=status)]
     with pytest.raises(Problem) as refused:
@@ -290,14 +298,16 @@ async def test_the_type_of_an_error_says_whether_another_try_helps(
     assert refused.value.retryable is retryable
 
 
-async def test_an_internal_error_without_a_type_is_tried_again(visit: Visit) -> None:
+async def test_an_internal_error_without_a_type_is_tried_again(visit: LinearConnection) -> None:
     visit.double.script = [typed("", "Internal server error")]
     with pytest.raises(UpstreamError) as refused:
         await visit.poll(None)
     assert refused.value.retryable is True
 
 
-async def test_an_error_of_the_server_with_a_code_of_its_own_is_tried_again(visit: Visit) -> None:
+async def test_an_error_of_the_server_with_a_code_of_its_own_is_tried_again(
+    visit: LinearConnection,
+) -> None:
     visit.double.script = [refusal("SOMETHING_NEW", "Oops", status=200, kind="lock timeout")]
     with pytest.raises(UpstreamError) as refused:
         await visit.poll(None)

@@ -31,7 +31,7 @@ UPDATE = {"item_id": "1", "body": "Mended"}
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class MondayConnection:
     """monday.com's double, what is built over it, and a context to speak through."""
 
     double: MondayDouble
@@ -52,7 +52,7 @@ class Visit:
 
 
 @pytest.fixture
-async def visit() -> AsyncIterator[Visit]:
+async def visit() -> AsyncIterator[MondayConnection]:
     async with monday_double() as double:
         built = integration({"monday": double.url})
         # A connection has what a sign-in asks for, and nothing more.
@@ -60,10 +60,10 @@ async def visit() -> AsyncIterator[Visit]:
         async with visiting(
             double.pair, integration="monday", secrets={"token": TOKEN}, limits=LIMITS
         ) as ctx:
-            yield Visit(double, built, ctx)
+            yield MondayConnection(double, built, ctx)
 
 
-async def test_items_come_to_the_end_with_their_columns_as_columns(visit: Visit) -> None:
+async def test_items_come_to_the_end_with_their_columns_as_columns(visit: MondayConnection) -> None:
     for number in range(1, 131):
         visit.double.item("77", number)
     visit.double.boards["77"][1].update(group=None, column_values=None)
@@ -104,7 +104,7 @@ async def test_items_come_to_the_end_with_their_columns_as_columns(visit: Visit)
     assert await visit.built.account(visit.ctx) == "mona@octo.example (Octo)"
 
 
-async def test_boards_are_listed_to_the_end(visit: Visit) -> None:
+async def test_boards_are_listed_to_the_end(visit: MondayConnection) -> None:
     for number in range(201):
         visit.double.boards[str(number + 1)] = []
     assert len(await visit.rows("list_boards")) == 201
@@ -112,7 +112,7 @@ async def test_boards_are_listed_to_the_end(visit: Visit) -> None:
 
 
 async def test_what_is_too_large_comes_in_smaller_pages_and_too_many_are_told(
-    visit: Visit,
+    visit: MondayConnection,
 ) -> None:
     for number in range(1, 31):
         visit.double.item("77", number, name="x" * 30_000)
@@ -124,7 +124,7 @@ async def test_what_is_too_large_comes_in_smaller_pages_and_too_many_are_told(
         await visit.rows(ref={"board_id": "78"})
 
 
-async def test_a_board_that_is_hidden_or_not_named_is_told(visit: Visit) -> None:
+async def test_a_board_that_is_hidden_or_not_named_is_told(visit: MondayConnection) -> None:
     with pytest.raises(NotFound, match="Board 77 is not there, or not visible"):
         await visit.rows()
     with pytest.raises(Invalid) as unnamed:
@@ -136,7 +136,7 @@ async def test_a_board_that_is_hidden_or_not_named_is_told(visit: Visit) -> None
         await visit.rows()
 
 
-async def test_an_update_arrives_as_the_text_that_was_shown(visit: Visit) -> None:
+async def test_an_update_arrives_as_the_text_that_was_shown(visit: MondayConnection) -> None:
     visit.double.item("77", 1)
     made = await visit.post(body="a < b & c\n<b>not bold</b>")
     assert made == {"update_id": "3456789012", "item_id": "1"}
@@ -199,7 +199,11 @@ OLD = {
     ids=lambda value: None if isinstance(value, float | bool | None) else "",
 )
 async def test_a_refused_update_says_what_happened_and_whether_anything_left(
-    visit: Visit, content: bytes, kind: type[Problem], pause: float | None, unsent: bool | None
+    visit: MondayConnection,
+    content: bytes,
+    kind: type[Problem],
+    pause: float | None,
+    unsent: bool | None,
 ) -> None:
     visit.double.script = [content]
     with pytest.raises(kind) as refused:

@@ -19,7 +19,7 @@ SETTINGS = {"chat_id": int(CHAT), "user_id": int(CHAT)}
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class TelegramConnection:
     """The double, and a poll over it."""
 
     double: TelegramDouble
@@ -31,15 +31,15 @@ class Visit:
 
 
 @pytest.fixture
-async def visit() -> AsyncIterator[Visit]:
+async def visit() -> AsyncIterator[TelegramConnection]:
     async with (
         telegram_double() as double,
         visiting(double.pair, integration="telegram", secrets={"token": TOKEN}) as ctx,
     ):
-        yield Visit(double, ctx)
+        yield TelegramConnection(double, ctx)
 
 
-async def test_every_callback_query_is_answered(visit: Visit) -> None:
+async def test_every_callback_query_is_answered(visit: TelegramConnection) -> None:
     visit.double.pressed("y" + "A" * 44)
     visit.double.pressed("y" + "B" * 44, user=666)
     visit.double.came(callback_query={"id": "inline", "from": {"id": 5}, "inline_message_id": "x"})
@@ -53,7 +53,7 @@ async def test_every_callback_query_is_answered(visit: Visit) -> None:
 
 
 async def test_a_button_that_telegram_does_not_know_any_more_holds_nothing_up(
-    visit: Visit,
+    visit: TelegramConnection,
 ) -> None:
     visit.double.pressed("y" + "A" * 44)
     visit.double.spinning.clear()
@@ -68,7 +68,9 @@ async def test_a_button_that_telegram_does_not_know_any_more_holds_nothing_up(
     assert portion.cursor == {"offset": 502}
 
 
-async def test_a_webhook_keeps_the_updates_away_until_it_is_deleted(visit: Visit) -> None:
+async def test_a_webhook_keeps_the_updates_away_until_it_is_deleted(
+    visit: TelegramConnection,
+) -> None:
     visit.double.webhook = "https://elsewhere.example/hook"
     with pytest.raises(UpstreamError, match="webhook") as refused:
         await visit.poll()
@@ -81,7 +83,7 @@ async def test_a_webhook_keeps_the_updates_away_until_it_is_deleted(visit: Visit
     assert len((await visit.poll()).items) == 1
 
 
-async def test_another_program_that_reads_the_same_bot_is_named(visit: Visit) -> None:
+async def test_another_program_that_reads_the_same_bot_is_named(visit: TelegramConnection) -> None:
     visit.double.polled_elsewhere = True
     with pytest.raises(UpstreamError, match="Another program") as refused:
         await visit.poll()
@@ -91,7 +93,7 @@ async def test_another_program_that_reads_the_same_bot_is_named(visit: Visit) ->
     assert problem.suggestion
 
 
-async def test_a_conflict_in_other_words_is_tried_again_too(visit: Visit) -> None:
+async def test_a_conflict_in_other_words_is_tried_again_too(visit: TelegramConnection) -> None:
     visit.double.script.append(refusal(409, "Conflict: something new"))
     with pytest.raises(UpstreamError) as refused:
         await visit.poll()

@@ -37,7 +37,7 @@ class Source(ScriptedDouble):
     answer: Callable[[str, dict[str, str], bytes], bytes] = lambda *_: said({"data": []})
     asked: list[str] = field(default_factory=list)
 
-    def _judged(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
+    def _respond(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
         target = head.split(b" ", 2)[1].decode()
         self.asked.append(target)
         return self.answer(target, headers, body)
@@ -89,7 +89,7 @@ class Here:
         return (await self.bench.save(made)).automation_id
 
     async def run(self, automation: UUID) -> dict[str, Any]:
-        application = self.bench.house
+        application = self.bench.application
         made = await application.dispatcher.dispatch(
             RunRequest(application.workspace_id, automation)
         )
@@ -111,7 +111,7 @@ class Here:
         return str(run["error"]["code"])
 
     async def pages(self) -> list[dict[str, Any]]:
-        rows = await self.bench.house.database.fetch(
+        rows = await self.bench.application.database.fetch(
             "SELECT source_ref, title, frontmatter, source FROM pages "
             "WHERE type = 'crypto_coin_snapshot' ORDER BY ingested_at, source_ref"
         )
@@ -128,12 +128,12 @@ async def place(bench: Bench) -> AsyncIterator[Here]:
         open_own_application(bench, egress_allow=frozenset({api.pair})) as here,
         here.worker(),
     ):
-        yield Here(here, Boards(here.house), api)
+        yield Here(here, Boards(here.application), api)
 
 
 async def _everything(bench: Bench) -> str:
     """Every row of every table, as text."""
-    database = bench.house.database
+    database = bench.application.database
     tables = await database.fetch(
         "SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> 'secrets'"
     )
@@ -165,7 +165,7 @@ def market(coins: list[str]) -> Callable[[str, dict[str, str], bytes], bytes]:
 
 async def test_the_key_of_the_workspace_is_used_by_those_who_may(bench: Bench) -> None:
     async with place(bench) as here:
-        member, application = here.member, here.bench.house
+        member, application = here.member, here.bench.application
         here.api.answer = market([*COINS])
         automation = await here.saved(printed(here.api.url))
         assert await here.code(automation) == "secret_missing"
@@ -254,7 +254,7 @@ async def test_pages_of_others_are_left_alone(bench: Bench) -> None:
 
 async def test_pages_go_on_with_the_next_install_of_their_recipe(bench: Bench) -> None:
     async with place(bench) as here:
-        codex, database = Codex(here.bench.house), here.bench.house.database
+        codex, database = Codex(here.bench.application), here.bench.application.database
 
         def news(version: str, **more: Any) -> dict[str, Any]:
             template = {**plain(here.api.url, **more), "slug": "news"}
@@ -368,7 +368,7 @@ async def test_a_reading_that_breaks_off_goes_on_and_writes_nothing_twice(bench:
         assert tries[0] == "1 since 100.0", "the highest counts once the last page is kept"
 
         gone = ['{"place": {"cursor": "9"}, "since": "5"}']
-        await here.bench.house.database.execute(
+        await here.bench.application.database.execute(
             "UPDATE integration_cursors SET cursor = "
             "(jsonb_build_object('shape', cursor ->> 'shape') || $1::text::jsonb)::json",
             *gone,

@@ -38,7 +38,7 @@ def _reader(version: str = "1.0.0") -> dict[str, Any]:
     ids=["path", "fragment", "port", "user"],
 )
 async def test_a_setting_does_not_lead_to_another_host(bench: Bench, shop: str) -> None:
-    codex = Codex(bench.house)
+    codex = Codex(bench.application)
     await codex.publish(_reader())
     with pytest.raises(Invalid) as refused:
         await codex.apply("reader", settings={"shop": shop})

@@ -69,8 +69,8 @@ async def _check_timed(codex: Codex) -> None:
 
 
 async def test_what_cannot_be_is_refused_and_nothing_is_left_behind(bench: Bench) -> None:
-    codex = Codex(bench.house)
-    made = await Boards(bench.house).create("By hand")
+    codex = Codex(bench.application)
+    made = await Boards(bench.application).create("By hand")
     await codex.publish(
         board(),
         automation("round", dependencies=[needs("sites"), needs("about")]),
@@ -107,17 +107,17 @@ async def test_what_cannot_be_is_refused_and_nothing_is_left_behind(bench: Bench
     assert (await _refused(codex, "uninstall_recipe", entity_id=made)).code == "no_install"
     assert (await _refused(codex, "recover_recipe", entity_id=made)).code == "no_install"
     assert (await _refused(codex, "uninstall_recipe", slug="sites")).code == "brain_needed"
-    viewer = Codex(bench.house, role=Role.VIEWER)
+    viewer = Codex(bench.application, role=Role.VIEWER)
     assert isinstance(await _refused(viewer, apply, slug="sites"), PermissionDenied)
 
     assert await codex.call("list_installs") == {"installs": []}
-    boards = await Boards(bench.house).call("list_boards")
+    boards = await Boards(bench.application).call("list_boards")
     assert [one["name"] for one in boards["boards"]] == ["By hand"]
 
 
 async def test_recipes_are_browsed_by_kind_tag_and_words(bench: Bench) -> None:
-    codex = Codex(bench.house, role=Role.VIEWER)
-    owner = Codex(bench.house)
+    codex = Codex(bench.application, role=Role.VIEWER)
+    owner = Codex(bench.application)
     await owner.publish(
         board("orchards", name="Orchards", description="Counting apples.", tags=["fruit"]),
         automation("picker", description="Picks pears.", tags=["fruit"], category="gardening"),
@@ -157,18 +157,18 @@ async def test_recipes_are_browsed_by_kind_tag_and_words(bench: Bench) -> None:
 async def test_a_recipe_is_found_by_its_tags_its_slug_and_beginnings_of_words(
     bench: Bench, search: str, slug: str
 ) -> None:
-    found = await Codex(bench.house).call("list_starter_recipes", search=search)
+    found = await Codex(bench.application).call("list_starter_recipes", search=search)
 
     assert slug in [one["slug"] for one in found["recipes"]]
 
 
 @pytest.mark.parametrize("search", ["'", "!!", "a & | b:*", "\\", "<->", "-", "ü:*", "the"])
 async def test_no_search_is_an_error(bench: Bench, search: str) -> None:
-    await Codex(bench.house).call("list_starter_recipes", search=search)
+    await Codex(bench.application).call("list_starter_recipes", search=search)
 
 
 async def test_whole_words_come_before_beginnings_and_operators_are_kept(bench: Bench) -> None:
-    codex = Codex(bench.house)
+    codex = Codex(bench.application)
     await codex.publish(
         board(slug="keeper", name="Uptimekeepers"), board(slug="other", name="Uptime")
     )
@@ -184,7 +184,7 @@ async def test_whole_words_come_before_beginnings_and_operators_are_kept(bench: 
 
 
 async def test_an_automation_comes_with_its_board_leaves_and_comes_back(bench: Bench) -> None:
-    codex, boards = Codex(bench.house), Boards(bench.house)
+    codex, boards = Codex(bench.application), Boards(bench.application)
     await codex.publish(board(), automation(**ON_BOARD))
     before = await codex.call("check_recipe_dependencies", slug="checker")
     assert [one["slug"] for one in before["missing"]] == ["sites"]
@@ -199,7 +199,7 @@ async def test_an_automation_comes_with_its_board_leaves_and_comes_back(bench: B
     assert (made["state"], made["name"]) == ("paused", "Checker")
     assert made["source_recipe_slug"] == "checker"
     assert [one["kind"] for one in made["asks_for"]] == ["spend"]
-    kept = await bench.house.database.fetchrow(
+    kept = await bench.application.database.fetchrow(
         "SELECT d.document FROM automations a JOIN automation_versions v "
         "ON v.automation_id = a.id JOIN definitions d ON d.hash = v.definition_hash "
         "WHERE a.id = $1",
@@ -240,12 +240,12 @@ async def test_an_automation_comes_with_its_board_leaves_and_comes_back(bench: B
 
 
 async def test_an_uninstalled_automation_stops_and_is_recovered_paused(bench: Bench) -> None:
-    codex = Codex(bench.house)
+    codex = Codex(bench.application)
     timed = {"triggers": [{"type": "schedule", "config": {"cron": "* * * * *", "timezone": "UTC"}}]}
     await codex.publish(board(), automation(definition=timed, **ON_BOARD))
     first = await codex.apply("checker")
     made, sites = first["created"], first["cascade_installed"][0]
-    database = bench.house.database
+    database = bench.application.database
     await database.execute("UPDATE consents SET status = 'agreed'")
     await database.execute(
         "UPDATE automations SET agreed_version = version, agreed_via = 'page', state = 'active'"
@@ -269,7 +269,7 @@ async def test_an_uninstalled_automation_stops_and_is_recovered_paused(bench: Be
     # Restoring it by hand would undo only half of that.
     async with database.transaction() as tx:
         with pytest.raises(Conflict, match="uninstalled") as half:
-            await restore(tx, bench.house.workspace_id, UUID(made["id"]))
+            await restore(tx, bench.application.workspace_id, UUID(made["id"]))
     assert "codex recover" in str(half.value.suggestion)
 
     await bench.save(
@@ -308,7 +308,7 @@ async def test_an_uninstalled_automation_stops_and_is_recovered_paused(bench: Be
 
 
 async def test_a_bundle_is_one_install_with_members_of_its_own(bench: Bench) -> None:
-    codex = Codex(bench.house)
+    codex = Codex(bench.application)
     await codex.publish(
         board(), automation(**ON_BOARD), bundle("kit", "checker", "sites", name="Kit")
     )
@@ -331,7 +331,7 @@ async def test_a_bundle_is_one_install_with_members_of_its_own(bench: Bench) -> 
     assert {row["id"] for row in back["recovered"]} == set(members[0].values())
     kept = await codex.call("uninstall_recipe", entity_id=two["id"], cascade=False)
     assert kept["cascade_count"] == 0
-    space = str(bench.house.workspace_id)
+    space = str(bench.application.workspace_id)
     rest = await codex.call("uninstall_recipe", slug="sites", brain_id=space)
     assert {row["id"] for row in rest["uninstalled"]} == {
         alone["id"],
@@ -341,7 +341,7 @@ async def test_a_bundle_is_one_install_with_members_of_its_own(bench: Bench) -> 
 
 
 async def test_two_who_install_at_once_share_what_is_needed(bench: Bench) -> None:
-    codex = Codex(bench.house)
+    codex = Codex(bench.application)
     await codex.publish(board(), automation(**ON_BOARD))
     made = await asyncio.gather(*(codex.apply("checker") for _ in range(4)))
 
@@ -351,13 +351,13 @@ async def test_two_who_install_at_once_share_what_is_needed(bench: Bench) -> Non
         "Checker (3)",
         "Checker (4)",
     ]
-    boards = await Boards(bench.house).call("list_boards")
+    boards = await Boards(bench.application).call("list_boards")
     assert [one["name"] for one in boards["boards"]] == ["Sites"]
 
 
 async def test_a_recipe_of_another_workspace_is_seen_when_it_is_shared(bench: Bench) -> None:
-    codex, neighbour = Codex(bench.house), Codex(bench.house, NEIGHBOUR)
-    async with bench.house.database.transaction() as tx:
+    codex, neighbour = Codex(bench.application), Codex(bench.application, NEIGHBOUR)
+    async with bench.application.database.transaction() as tx:
         await ensure_workspace(tx, NEIGHBOUR, "Next door")
     await neighbour.publish(board("private-thing"))
     await neighbour.publish(board("lent-thing"), shared=True)
@@ -382,8 +382,8 @@ async def test_a_recipe_of_another_workspace_is_seen_when_it_is_shared(bench: Be
 
 
 async def test_a_slug_alone_does_not_say_which_recipe(bench: Bench) -> None:
-    codex, neighbour = Codex(bench.house), Codex(bench.house, NEIGHBOUR)
-    async with bench.house.database.transaction() as tx:
+    codex, neighbour = Codex(bench.application), Codex(bench.application, NEIGHBOUR)
+    async with bench.application.database.transaction() as tx:
         await ensure_workspace(tx, NEIGHBOUR, "Next door")
     await codex.publish(automation("sites"), automation("hello"))
     mine = (await codex.apply("sites"))["created"]
@@ -409,7 +409,7 @@ async def test_a_slug_alone_does_not_say_which_recipe(bench: Bench) -> None:
 
 
 async def test_a_long_row_of_recipes_is_refused_by_its_beginning(bench: Bench) -> None:
-    codex, database = Codex(bench.house), bench.house.database
+    codex, database = Codex(bench.application), bench.application.database
     await codex.publish(automation("c0"))
     row = await database.fetchrow("SELECT * FROM recipe_versions")
     assert row is not None
@@ -442,7 +442,7 @@ async def test_a_long_row_of_recipes_is_refused_by_its_beginning(bench: Bench) -
 
 
 async def test_an_integration_without_an_envelope_is_published_and_installed(bench: Bench) -> None:
-    codex = Codex(bench.house)
+    codex = Codex(bench.application)
     taken = await _refused(codex, "publish_recipe", package=PRINTED)
     assert (taken.code, taken.findings[0].pointer) == ("slug_taken", "/package/slug")
     await codex.publish({**PRINTED, "slug": "coins-of-ours"})

@@ -19,7 +19,7 @@ def _teller(version: str, title: str) -> dict[str, Any]:
 
 
 async def test_what_an_upgrade_would_do_is_seen_before_it_is_made(bench: Bench) -> None:
-    codex, application = Codex(bench.house), bench.house
+    codex, application = Codex(bench.application), bench.application
     await codex.publish(_teller("1.0.0", "Good morning"))
     made = (await codex.apply("teller"))["created"]
     assert (await codex.check(made))["definition"] is None, "there is nothing newer"

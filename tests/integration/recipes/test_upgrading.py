@@ -33,14 +33,14 @@ def _checker(version: str, word: str = "hello", **more: Any) -> dict[str, Any]:
 
 
 async def _state(bench: Bench, automation_id: str) -> Any:
-    return await bench.house.database.fetchrow(
+    return await bench.application.database.fetchrow(
         "SELECT state, paused_reason, version, name FROM automations WHERE id = $1",
         UUID(automation_id),
     )
 
 
 async def test_a_board_keeps_its_rows_and_what_people_added(bench: Bench) -> None:
-    codex, boards = Codex(bench.house), Boards(bench.house)
+    codex, boards = Codex(bench.application), Boards(bench.application)
     old = [{"name": "notes", "columns": [{"key": "text"}]}]
     skill = {"name": "score", "prompt": "Score {{ row.site }}."}
     await codex.publish(
@@ -109,7 +109,7 @@ async def test_a_board_keeps_its_rows_and_what_people_added(bench: Bench) -> Non
 
 
 async def test_what_people_changed_stands_in_the_way_unless_it_may_go(bench: Bench) -> None:
-    codex, boards = Codex(bench.house), Boards(bench.house)
+    codex, boards = Codex(bench.application), Boards(bench.application)
     await codex.publish(_sites("1.0.0", "site"))
     made = (await codex.apply("sites"))["created"]
 
@@ -148,11 +148,11 @@ async def test_what_people_changed_stands_in_the_way_unless_it_may_go(bench: Ben
 
 
 async def test_an_automation_keeps_its_state_and_asks_for_what_is_more(bench: Bench) -> None:
-    codex, database = Codex(bench.house), bench.house.database
+    codex, database = Codex(bench.application), bench.application.database
     capped: dict[str, Any] = {"definition": {"execution": {"cost_cap_daily_usd": 2}}}
     await codex.publish(_checker("1.0.0", **capped))
     made = (await codex.apply("checker", name="Ours"))["created"]
-    space, own = bench.house.workspace_id, UUID(made["id"])
+    space, own = bench.application.workspace_id, UUID(made["id"])
     await database.execute("UPDATE consents SET status = 'agreed'")
     await database.execute(
         "UPDATE automations SET agreed_version = version, agreed_via = 'page', "
@@ -214,7 +214,7 @@ async def test_an_automation_keeps_its_state_and_asks_for_what_is_more(bench: Be
 
 
 async def test_two_upgrades_at_once_are_one(bench: Bench) -> None:
-    codex = Codex(bench.house)
+    codex = Codex(bench.application)
     await codex.publish(_checker("1.0.0"))
     made = (await codex.apply("checker"))["created"]
     await codex.publish(_checker("1.1.0", "hi"))
@@ -227,7 +227,7 @@ async def test_two_upgrades_at_once_are_one(bench: Bench) -> None:
 async def test_a_new_setting_needs_a_value_and_a_failed_upgrade_changes_nothing(
     bench: Bench,
 ) -> None:
-    codex = Codex(bench.house)
+    codex = Codex(bench.application)
     site = {"name": "site", "type": "string", "label": "Which site"}
     more = {"name": "word", "type": "string", "label": "Which word"}
     await codex.publish(
@@ -248,13 +248,13 @@ async def test_a_new_setting_needs_a_value_and_a_failed_upgrade_changes_nothing(
     assert (await codex.check(made))["has_upgrade"] is True
     await codex.upgrade(made, settings={"word": "up"})
     assert (await codex.check(made))["has_upgrade"] is False
-    installed = await bench.house.database.fetchrow("SELECT base FROM recipe_installs")
+    installed = await bench.application.database.fetchrow("SELECT base FROM recipe_installs")
     assert installed is not None
     assert installed["base"]["definition"]["plan"][0]["config"]["output"] == "a.example up"
 
 
 async def test_members_of_a_bundle_are_upgraded_with_it(bench: Bench) -> None:
-    codex = Codex(bench.house)
+    codex = Codex(bench.application)
     await codex.publish(
         _sites("1.0.0"),
         _checker("1.0.0"),
@@ -301,7 +301,7 @@ async def test_members_of_a_bundle_are_upgraded_with_it(bench: Bench) -> None:
 
 
 async def test_what_is_published_never_changes_and_has_one_key(bench: Bench) -> None:
-    codex = Codex(bench.house)
+    codex = Codex(bench.application)
     key, other = generate_key(), generate_key()
     await codex.publish(add_signature(_sites("1.1.0"), key))
     publish = "publish_recipe"
@@ -324,14 +324,14 @@ async def test_what_is_published_never_changes_and_has_one_key(bench: Bench) -> 
     found = await codex.call("get_starter_recipe", slug="sites")
     assert (found["recipe"]["versions"], found["recipe"]["signed"]) == (["1.1.0"], True)
     await codex.publish(add_signature(_sites("1.2.0"), key))
-    audit = await bench.house.database.fetch(
+    audit = await bench.application.database.fetch(
         "SELECT subject FROM audit_log WHERE action LIKE '%publish_recipe%'"
     )
     assert {row["subject"] for row in audit} >= {"sites"}
 
 
 async def test_a_workflow_keeps_its_roster_and_its_title(bench: Bench) -> None:
-    codex = Codex(bench.house)
+    codex = Codex(bench.application)
 
     def launch(version: str, **more: Any) -> dict[str, Any]:
         template = {
@@ -374,7 +374,7 @@ async def test_a_workflow_keeps_its_roster_and_its_title(bench: Bench) -> None:
 
 
 async def test_settings_are_changed_without_a_newer_version(bench: Bench) -> None:
-    codex = Codex(bench.house)
+    codex = Codex(bench.application)
 
     def site(name: str) -> dict[str, Any]:
         return {"name": name, "label": name, "type": "string", "default": "api"}
@@ -394,11 +394,11 @@ async def test_settings_are_changed_without_a_newer_version(bench: Bench) -> Non
     )
     made = (await codex.apply("checker"))["created"]
 
-    await agree_to_all(bench.house.database, bench.house.workspace_id)
+    await agree_to_all(bench.application.database, bench.application.workspace_id)
 
     async def kept() -> Any:
-        async with bench.house.database.transaction() as tx:
-            found = await read_automation(tx, bench.house.workspace_id, UUID(made["id"]))
+        async with bench.application.database.transaction() as tx:
+            found = await read_automation(tx, bench.application.workspace_id, UUID(made["id"]))
         return found["definition"]
 
     async def asks() -> Any:

@@ -31,10 +31,10 @@ TEMPLATE: dict[str, Any] = {
 
 @asynccontextmanager
 async def _inside(bench: Bench) -> AsyncIterator[GateContext]:
-    actor = Boards(bench.house).visitor.actor
+    actor = Boards(bench.application).caller.actor
     async with (
         visiting(integration="none") as ctx,
-        bench.house.database.transaction() as tx,
+        bench.application.database.transaction() as tx,
     ):
         yield replace(ctx, actor=actor, transaction=tx)
 
@@ -55,9 +55,9 @@ async def _refuses(bench: Bench, kind: WorkflowHandler) -> None:
 
 async def test_a_workflow_of_a_recipe_lives_on_through_an_upgrade(bench: Bench) -> None:
     desk, kind = (
-        Boards(bench.house),
+        Boards(bench.application),
         WorkflowHandler(
-            WorkflowDependencies(bench.house.registry.studio, record_overtaken)  # type: ignore[attr-defined]
+            WorkflowDependencies(bench.application.registry.studio, record_overtaken)  # type: ignore[attr-defined]
         ),
     )
     await _refuses(bench, kind)

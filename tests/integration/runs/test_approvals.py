@@ -45,11 +45,13 @@ ASKING = document(
 
 
 def _person(bench: Bench, role: Role = Role.OWNER) -> CapabilityCaller:
-    return CapabilityCaller(Actor(bench.house.workspace_id, "member", FIRST_MEMBER, role=role))
+    return CapabilityCaller(
+        Actor(bench.application.workspace_id, "member", FIRST_MEMBER, role=role)
+    )
 
 
 async def _call(bench: Bench, name: str, role: Role = Role.OWNER, **value: Any) -> Any:
-    return await bench.house.gate.direct(_person(bench, role), name, value)
+    return await bench.application.gate.direct(_person(bench, role), name, value)
 
 
 async def _asked(bench: Bench) -> dict[str, Any]:
@@ -60,7 +62,7 @@ async def _asked(bench: Bench) -> dict[str, Any]:
 
 async def _too_late(bench: Bench, run_id: UUID) -> None:
     """Time passes: for the question, and for the run that sleeps until then."""
-    async with bench.house.database.transaction() as tx:
+    async with bench.application.database.transaction() as tx:
         await tx.execute(
             "UPDATE approvals SET expires_at = now() - interval '1 second' WHERE run_id = $1",
             run_id,
@@ -121,10 +123,10 @@ async def test_what_is_asked_before_the_run_sleeps_is_not_lost(bench: Bench) -> 
         await bench.until(made.run_id, "waiting")
         await bench.until_idle(worker)
     asked = await _asked(bench)
-    async with bench.house.database.transaction() as tx:
+    async with bench.application.database.transaction() as tx:
         await tx.execute("UPDATE runs SET status = 'running' WHERE id = $1", made.run_id)
     await _call(bench, "answer_approval", approval_id=asked["approval_id"], decision="approved")
-    async with bench.house.database.transaction() as tx:
+    async with bench.application.database.transaction() as tx:
         nudged = await tx.fetchrow("SELECT nudged_at FROM runs WHERE id = $1", made.run_id)
         assert nudged is not None
         assert nudged["nudged_at"] is not None
@@ -192,7 +194,7 @@ async def test_a_trial_asks_nobody_and_a_run_that_is_gone_waits_for_nobody(bench
     async with bench.worker():
         await bench.until(made.run_id, "waiting")
         asked = await _asked(bench)
-        await bench.house.control.cancel(bench.house.workspace_id, made.run_id)
+        await bench.application.control.cancel(bench.application.workspace_id, made.run_id)
         problems: list[Problem] = []
         for wanted in (asked["approval_id"], str(FIRST_MEMBER)):
             with pytest.raises((Conflict, NotFound)) as refused:
@@ -209,6 +211,8 @@ async def test_a_form_that_cannot_be_judged_by_is_refused_when_it_is_saved(bench
     ]
     for config, pointer in bad:
         report = validate(
-            document(step("ask", "approval", config)), bench.house.registry, bench.house.limits
+            document(step("ask", "approval", config)),
+            bench.application.registry,
+            bench.application.limits,
         )
         assert any(one.pointer.startswith(pointer) for one in report.findings), report.findings

@@ -68,17 +68,17 @@ async def elsewhere(url: str, home: Path, outside: Outside) -> AsyncIterator[Ben
 
 
 async def states(bench: Bench) -> dict[str, int]:
-    rows = await bench.house.database.fetch(_STATES)
+    rows = await bench.application.database.fetch(_STATES)
     return {row["status"]: row["number"] for row in rows}
 
 
 async def ticks(bench: Bench) -> Counter[str]:
-    return Counter(row["moment"] for row in await bench.house.database.fetch(_TICKS))
+    return Counter(row["moment"] for row in await bench.application.database.fetch(_TICKS))
 
 
 async def load_it(bench: Bench, automations: list[Any], first: datetime) -> None:
     """Work of all kinds, without end: runs by hand, and a schedule that goes off."""
-    application = bench.house
+    application = bench.application
     scheduler = Scheduler(application.database, application.dispatcher, application.limits)
     moment = first
     while True:
@@ -91,7 +91,7 @@ async def load_it(bench: Bench, automations: list[Any], first: datetime) -> None
 async def test_a_backup_under_load_is_one_moment_and_goes_on_elsewhere(
     bench: Bench, empty_database_url: str, tmp_path: Path
 ) -> None:
-    application = bench.house
+    application = bench.application
     quick = await bench.save(document(*(step(name, "test.note") for name in "abc"), name="quick"))
     stuck = await bench.save(
         document(
@@ -133,18 +133,20 @@ async def test_a_backup_under_load_is_one_moment_and_goes_on_elsewhere(
     outside = Outside()
     outside.release.set()
     async with elsewhere(empty_database_url, tmp_path / "home", outside) as other:
-        await restored(tmp_path / "a", other.house.database)
-        await prepare_database(other.house)
+        await restored(tmp_path / "a", other.application.database)
+        await prepare_database(other.application)
         before, ticked = await states(other), await ticks(other)
         assert sum(before.values()) == backup.rows["runs"]
         assert before["running"] >= 1
         assert ticked
         assert max(ticked.values()) == 1
-        recorded = await other.house.database.fetch(_DONE)
+        recorded = await other.application.database.fetch(_DONE)
         # Its worker is not here: once its lease is over, others take what it had.
-        await other.house.database.execute("UPDATE workers SET lease_until = now()")
-        due = await other.house.database.fetchval("SELECT next_due_at FROM triggers")
-        scheduler = Scheduler(other.house.database, other.house.dispatcher, other.house.limits)
+        await other.application.database.execute("UPDATE workers SET lease_until = now()")
+        due = await other.application.database.fetchval("SELECT next_due_at FROM triggers")
+        scheduler = Scheduler(
+            other.application.database, other.application.dispatcher, other.application.limits
+        )
         await scheduler.once(due + 3 * MINUTE)
         async with other.worker():
             async with asyncio.timeout(PATIENCE * 3):
@@ -156,7 +158,7 @@ async def test_a_backup_under_load_is_one_moment_and_goes_on_elsewhere(
         assert max(after.values()) == 1
         assert len(after) == len(ticked) + 4
         # What was on record is there still, and was not done again.
-        now = await other.house.database.fetch(_DONE)
+        now = await other.application.database.fetch(_DONE)
         assert {tuple(row) for row in recorded} <= {tuple(row) for row in now}
         assert len({(row["run_id"], row["step"]) for row in now}) == len(now)
 

@@ -75,7 +75,7 @@ async def worker_process(
 
 
 def _started(fleet: Bench, home: Path, words: Sequence[str], poll: float) -> subprocess.Popen[str]:
-    settings = fleet.house.settings
+    settings = fleet.application.settings
     return subprocess.Popen(
         [sys.executable, "-m", "mainspring", "worker", *words],
         cwd=ROOT,
@@ -109,12 +109,14 @@ def _ears(client: Any) -> list[str]:
 
 
 def _port(fleet: Bench) -> int:
-    return int((fleet.house.settings.broker_url or "").rpartition(":")[2].partition("/")[0])
+    return int((fleet.application.settings.broker_url or "").rpartition(":")[2].partition("/")[0])
 
 
 async def _fire(fleet: Bench, saved: SavedAutomation, times: int = 1) -> list[UUID]:
-    requests = [RunRequest(fleet.house.workspace_id, saved.automation_id) for _ in range(times)]
-    return [made.run_id for made in await fleet.house.dispatcher.dispatch_all(requests)]
+    requests = [
+        RunRequest(fleet.application.workspace_id, saved.automation_id) for _ in range(times)
+    ]
+    return [made.run_id for made in await fleet.application.dispatcher.dispatch_all(requests)]
 
 
 async def test_a_hint_alone_brings_a_worker_and_nonsense_changes_nothing(
@@ -151,7 +153,7 @@ async def test_a_hint_alone_brings_a_worker_and_nonsense_changes_nothing(
         # As `celery control shutdown` does.
         await asyncio.to_thread(_broker(fleet).sending().control.shutdown)
         assert await asyncio.to_thread(process.wait, PATIENCE) == 0
-        assert not await fleet.house.database.fetchval("SELECT count(*) FROM workers")
+        assert not await fleet.application.database.fetchval("SELECT count(*) FROM workers")
 
 
 async def test_many_runs_are_few_messages_and_a_line_that_nobody_takes_from_ends(
@@ -216,7 +218,7 @@ def _times(caplog: pytest.LogCaptureFixture, text: str) -> int:
 
 
 def _broker(fleet: Bench) -> Broker:
-    broker = broker_of(fleet.house.settings)
+    broker = broker_of(fleet.application.settings)
     assert broker is not None
     return broker
 

@@ -84,7 +84,7 @@ async def test_cancelling_a_running_run_stops_its_step_and_lets_the_next_one_go(
         first = await bench.dispatch(plan, inputs={"hang": True})
         second = await bench.dispatch(plan, inputs={"hang": False})
         await bench.outside.started.wait()
-        said = await bench.house.control.cancel(bench.house.workspace_id, first.run_id)
+        said = await bench.application.control.cancel(bench.application.workspace_id, first.run_id)
         assert said == "cancelling"
         run = await bench.until(first.run_id)
         assert (run["status"], run["reason"]) == ("cancelled", "cancelled")
@@ -94,7 +94,7 @@ async def test_cancelling_a_running_run_stops_its_step_and_lets_the_next_one_go(
 
 async def test_cancelling_a_run_that_waits_ends_it_at_once(bench: Bench) -> None:
     made = await bench.dispatch(document(step("a", "test.note")))
-    control, space = bench.house.control, bench.house.workspace_id
+    control, space = bench.application.control, bench.application.workspace_id
     assert await control.cancel(space, made.run_id) == "cancelled"
     with pytest.raises(Conflict, match="already ended"):
         await control.cancel(space, made.run_id)

@@ -37,19 +37,19 @@ def _unit(run: ClaimedRun, *, item: str = "") -> RunCommit:
 async def _claimed(bench: Bench, runs: int) -> list[ClaimedRun]:
     for _ in range(runs):
         await bench.dispatch(PLAN)
-    async with bench.house.database.transaction() as tx:
+    async with bench.application.database.transaction() as tx:
         worker = await queue.register(tx, _PLACE, 3600)
         return await queue.claim(tx, ["fast", "medium", "long"], runs, worker)
 
 
 async def _until_it_waits(bench: Bench) -> None:
     async with asyncio.timeout(60):
-        while not await bench.house.database.fetchval(LOCK_WAITS):
+        while not await bench.application.database.fetchval(LOCK_WAITS):
             await asyncio.sleep(0.01)
 
 
 async def test_rows_are_whole_and_a_change_meanwhile_is_waited_for(bench: Bench) -> None:
-    database, recorder = bench.house.database, RunRecorder(bench.house.limits)
+    database, recorder = bench.application.database, RunRecorder(bench.application.limits)
     first, second, third = await _claimed(bench, 3)
     connection = await database.dedicated()
     try:

@@ -120,7 +120,7 @@ async def test_retry_goes_on_at_the_failed_step_with_the_earlier_outputs(bench: 
         )
     )
     assert run["status"] == "failed"
-    await bench.house.control.retry(bench.house.workspace_id, run["id"])
+    await bench.application.control.retry(bench.application.workspace_id, run["id"])
     async with bench.worker():
         again = await bench.until(run["id"])
     assert again["status"] == "succeeded", again["error"]
@@ -138,7 +138,7 @@ async def test_retry_goes_on_at_the_failed_step_with_the_earlier_outputs(bench: 
 async def test_a_run_that_succeeded_cannot_be_retried(bench: Bench) -> None:
     run = await bench.run(document(step("a", "test.echo")))
     with pytest.raises(Conflict, match="broke off"):
-        await bench.house.control.retry(bench.house.workspace_id, run["id"])
+        await bench.application.control.retry(bench.application.workspace_id, run["id"])
 
 
 async def test_a_retried_for_each_repeats_only_the_items_that_are_not_done(bench: Bench) -> None:
@@ -157,7 +157,7 @@ async def test_a_retried_for_each_repeats_only_the_items_that_are_not_done(bench
     )
     run = await bench.run(plan)
     assert run["status"] == "failed"
-    await bench.house.control.retry(bench.house.workspace_id, run["id"])
+    await bench.application.control.retry(bench.application.workspace_id, run["id"])
     async with bench.worker():
         again = await bench.until(run["id"])
     assert again["status"] == "succeeded", again["error"]

@@ -19,7 +19,7 @@ LONGEST = (LONG_AGO,) * len(QUEUES)
 
 
 async def _handed_in(bench: Bench, space: UUID, count: int) -> list[UUID]:
-    application = bench.house
+    application = bench.application
     report = validate(PLAN, await application.registry.of(space), application.limits)
     assert report.definition is not None
     async with application.database.transaction() as tx:
@@ -29,7 +29,7 @@ async def _handed_in(bench: Bench, space: UUID, count: int) -> list[UUID]:
 
 
 async def test_a_claim_serves_others_first_and_begins_where_it_is_told_to(bench: Bench) -> None:
-    database, crowd = bench.house.database, bench.house.workspace_id
+    database, crowd = bench.application.database, bench.application.workspace_id
     await add_workspace(database, NEIGHBOUR, "neighbours")
     many = await _handed_in(bench, crowd, 20)
     (one,) = await _handed_in(bench, NEIGHBOUR, 1)
@@ -54,9 +54,9 @@ async def test_a_claim_serves_others_first_and_begins_where_it_is_told_to(bench:
 async def test_one_run_goes_before_the_hundreds_that_somebody_else_has_waiting(
     bench: Bench,
 ) -> None:
-    database = bench.house.database
+    database = bench.application.database
     await add_workspace(database, NEIGHBOUR, "neighbours")
-    many = await _handed_in(bench, bench.house.workspace_id, 200)
+    many = await _handed_in(bench, bench.application.workspace_id, 200)
     (one,) = await _handed_in(bench, NEIGHBOUR, 1)
     async with bench.worker(slots=8), asyncio.timeout(60):
         while await database.fetchval("SELECT count(*) FROM runs WHERE finished_at IS NULL"):

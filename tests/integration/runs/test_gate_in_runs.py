@@ -11,13 +11,13 @@ from tests.kit.bench import Bench, document, step
 
 
 async def _revoke(bench: Bench) -> None:
-    await bench.house.database.execute("UPDATE automation_versions SET grants = '[]'")
+    await bench.application.database.execute("UPDATE automation_versions SET grants = '[]'")
 
 
 async def test_a_call_that_was_not_granted_is_blocked_and_never_made(bench: Bench) -> None:
     made = await bench.dispatch(document(step("a", "test.note")))
     await _revoke(bench)
-    bench.house.versions.forget()
+    bench.application.versions.forget()
     async with bench.worker():
         run = await bench.until(made.run_id)
     assert (run["status"], run["outcome"], run["reason"]) == ("failed", "blocked", "not_granted")
@@ -35,7 +35,7 @@ async def test_an_outside_write_becomes_a_draft_and_the_run_goes_on(bench: Bench
     assert (run["status"], run["outcome"], run["drafts"]) == ("succeeded", "drafts_waiting", 1)
     assert run["output"] == "draft"
     assert not bench.outside.keys
-    (draft,) = await bench.house.database.fetch("SELECT * FROM drafts")
+    (draft,) = await bench.application.database.fetch("SELECT * FROM drafts")
     assert (draft["preview"], draft["arguments"]) == ("Send hello.", {"mark": "hello"})
     assert draft["status"] == "pending"
 
@@ -86,8 +86,8 @@ async def test_a_notification_reaches_the_inbox_once(bench: Bench) -> None:
         )
     )
     assert run["outcome"] == "effects", run["error"]
-    async with bench.house.database.acquire() as connection:
-        (entry,) = await list_notifications(connection, bench.house.workspace_id)
+    async with bench.application.database.acquire() as connection:
+        (entry,) = await list_notifications(connection, bench.application.workspace_id)
     assert (entry["title"], entry["message"]) == ("Done", str(run["id"]))
 
 
@@ -100,7 +100,7 @@ async def test_kv_keeps_a_cursor_between_runs(bench: Bench) -> None:
 
 
 async def test_a_result_too_large_for_its_record_is_kept_beside_it(bench: Bench) -> None:
-    large = "x" * (bench.house.limits.kv_value_bytes - 6)
+    large = "x" * (bench.application.limits.kv_value_bytes - 6)
     run = await bench.run(
         document(
             step("put", "automation_kv.set", {"key": "large", "value": large}),
@@ -110,7 +110,7 @@ async def test_a_result_too_large_for_its_record_is_kept_beside_it(bench: Bench)
     assert run["status"] == "succeeded", run["error"]
     (call,) = [call for call in run["calls"] if call["step"] == "get"]
     assert call["result"] is None
-    kept = await bench.house.database.fetchrow("SELECT id, content FROM large_results")
+    kept = await bench.application.database.fetchrow("SELECT id, content FROM large_results")
     assert kept is not None
     assert kept["id"] == call["result_id"]
     assert json.loads(kept["content"]) == run["output"] == {"found": True, "value": large}

@@ -30,15 +30,17 @@ N = {"schema": {"type": "object", "properties": {"n": {"type": "integer"}}}}
 
 async def call(bench: Bench, capability: str, **value: Any) -> dict[str, Any]:
     actor = Actor(
-        bench.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER, administrator=True
+        bench.application.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER, administrator=True
     )
-    answer = await bench.house.gate.direct(CapabilityCaller(actor), capability, value)
+    answer = await bench.application.gate.direct(CapabilityCaller(actor), capability, value)
     assert isinstance(answer, dict)
     return answer
 
 
 async def parked(bench: Bench) -> set[UUID]:
-    rows = await bench.house.database.fetch("SELECT id FROM runs WHERE parked_due_at IS NOT NULL")
+    rows = await bench.application.database.fetch(
+        "SELECT id FROM runs WHERE parked_due_at IS NOT NULL"
+    )
     return {row["id"] for row in rows}
 
 
@@ -49,7 +51,7 @@ async def until_parked(bench: Bench, *runs: UUID) -> None:
 
 
 async def audited(bench: Bench) -> list[tuple[str, str]]:
-    rows = await bench.house.database.fetch(
+    rows = await bench.application.database.fetch(
         "SELECT action, subject FROM audit_log WHERE action LIKE '%\\_work' ORDER BY id"
     )
     return [(row["action"], row["subject"]) for row in rows]
@@ -95,12 +97,14 @@ async def test_what_makes_no_sense_is_refused_with_its_place(bench: Bench) -> No
         findings = getattr(refused.value, "findings", ())
         assert [one.pointer for one in findings] == [pointer], (capability, given)
     assert await call(bench, "list_halts") == {"halts": []}
-    viewer = await member(bench.house.database, bench.house.workspace_id, Role.VIEWER)
+    viewer = await member(bench.application.database, bench.application.workspace_id, Role.VIEWER)
     with pytest.raises(PermissionDenied):
-        await bench.house.gate.direct(viewer, "halt_work", {"scope": "workspace", "reason": WHY})
+        await bench.application.gate.direct(
+            viewer, "halt_work", {"scope": "workspace", "reason": WHY}
+        )
     with pytest.raises(NotFound):
-        await bench.house.gate.direct(viewer, "admin_list_workers", {})
-    assert await bench.house.gate.direct(viewer, "list_halts", {}) == {"halts": []}
+        await bench.application.gate.direct(viewer, "admin_list_workers", {})
+    assert await bench.application.gate.direct(viewer, "list_halts", {}) == {"halts": []}
 
 
 async def test_a_step_under_way_is_interrupted_and_goes_on_with_the_same_key(
@@ -134,8 +138,8 @@ async def test_a_step_under_way_is_interrupted_and_goes_on_with_the_same_key(
         assert [one["step"] for one in held["steps"]] == ["a"]
         (halt,) = (await call(bench, "list_halts"))["halts"]
         assert (halt["held"], halt["under_way"], halt["reason"]) == (2, 0, WHY)
-        async with bench.house.database.acquire() as tx:
-            shown = await read_automation(tx, bench.house.workspace_id, UUID(automation_id))
+        async with bench.application.database.acquire() as tx:
+            shown = await read_automation(tx, bench.application.workspace_id, UUID(automation_id))
         assert shown["halted"] == WHY
 
         bench.outside.release.set()
@@ -176,7 +180,7 @@ async def test_what_waits_keeps_its_moment_and_lanes_keep_their_order(bench: Ben
         during = await bench.read(asleep.run_id)
         assert (during["status"], during["due_at"]) == ("waiting", before["due_at"])
         # The first of a line that is cancelled lets the next one come up, and it is held too.
-        await bench.house.control.cancel(bench.house.workspace_id, runs[0].run_id)
+        await bench.application.control.cancel(bench.application.workspace_id, runs[0].run_id)
         await until_parked(bench, runs[1].run_id)
         assert bench.outside.order == []
         await call(bench, "release_work", scope="workspace")
@@ -191,7 +195,7 @@ async def test_what_waits_keeps_its_moment_and_lanes_keep_their_order(bench: Ben
 async def test_other_workspaces_are_untouched_and_an_administrator_reaches_all(
     bench: Bench,
 ) -> None:
-    application, elsewhere = bench.house, generate_id()
+    application, elsewhere = bench.application, generate_id()
     await add_workspace(application.database, elsewhere, "Elsewhere")
     here, there = Codex(application), Codex(application, elsewhere)
     await here.publish(automation("checker"), bundle("both", "checker"), shared=True)
@@ -282,13 +286,13 @@ async def test_what_is_handed_back_while_a_halt_cancels_is_cancelled_too(bench: 
         await bench.until(asleep.run_id, "waiting")
         under_way = await bench.dispatch(hangs)
         await bench.outside.started.wait()
-        async with bench.house.database.transaction() as tx:
+        async with bench.application.database.transaction() as tx:
             # As long as somebody holds the one row, the halt cannot get past it.
             await tx.execute("SELECT FROM runs WHERE id = $1 FOR UPDATE", asleep.run_id)
             halting = asyncio.create_task(
                 call(bench, "halt_work", scope="workspace", reason=WHY, cancel=True)
             )
-            await until_in_line(bench.house.database)
+            await until_in_line(bench.application.database)
             await bench.until(under_way.run_id, "pending")
         told = await halting
         assert told["cancelled"] == 2
@@ -301,7 +305,7 @@ async def test_a_halt_does_not_hold_what_was_cancelled(bench: Bench) -> None:
     hangs = document(step("b", "test.hang"), name="hangs")
     made = await bench.dispatch(hangs)
     # As its worker leaves it that stops right after somebody cancelled it.
-    await bench.house.database.execute("UPDATE runs SET cancel_at = now()")
+    await bench.application.database.execute("UPDATE runs SET cancel_at = now()")
     await call(bench, "halt_work", scope="workspace", reason=WHY)
     async with bench.worker():
         assert (await bench.until(made.run_id))["status"] == "cancelled"
@@ -310,8 +314,8 @@ async def test_a_halt_does_not_hold_what_was_cancelled(bench: Bench) -> None:
 
 
 async def test_a_release_says_when_something_else_still_holds(bench: Bench) -> None:
-    await Codex(bench.house).publish(automation("checker"))
-    made = (await Codex(bench.house).apply("checker"))["created"]["id"]
+    await Codex(bench.application).publish(automation("checker"))
+    made = (await Codex(bench.application).apply("checker"))["created"]["id"]
     one = {"scope": "automation", "automation_id": made}
     recipe = {"scope": "recipe", "recipe": "checker"}
     for scope in (one, recipe, {"scope": "workspace"}):

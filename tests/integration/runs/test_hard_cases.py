@@ -67,7 +67,7 @@ async def test_a_cancel_is_not_forgotten_when_the_run_goes_to_sleep(bench: Bench
     )
     async with bench.worker(poll_seconds=30.0):
         await bench.outside.started.wait()
-        await bench.house.control.cancel(bench.house.workspace_id, made.run_id)
+        await bench.application.control.cancel(bench.application.workspace_id, made.run_id)
         bench.outside.release.set()
         await bench.until(made.run_id, "waiting", "cancelled")
     async with bench.worker():
@@ -79,7 +79,7 @@ async def test_a_run_refused_for_its_inputs_or_its_money_cannot_be_sent_round_ag
 ) -> None:
     plan = document(step("a", "test.note"), inputs=NEEDS_N)
     await bench.save(plan)
-    await bench.house.database.execute("UPDATE automations SET state = 'active'")
+    await bench.application.database.execute("UPDATE automations SET state = 'active'")
     refused = await bench.dispatch(
         plan, trigger_type="webhook", trigger_id=generate_id(), inputs={"n": "x"}
     )
@@ -90,7 +90,7 @@ async def test_a_run_refused_for_its_inputs_or_its_money_cannot_be_sent_round_ag
     assert poor["outcome"] == "over_budget"
     for run_id in (refused.run_id, poor["id"]):
         with pytest.raises(Conflict):
-            await bench.house.control.retry(bench.house.workspace_id, run_id)
+            await bench.application.control.retry(bench.application.workspace_id, run_id)
 
 
 ROW = {"row": list(range(1_000))}
@@ -124,7 +124,7 @@ async def test_a_long_row_of_skipped_items_ends_with_the_time_of_its_run(bench: 
 
 
 async def test_too_many_records_end_a_run_whatever_the_loop_forgives(bench: Bench) -> None:
-    application = bench.house
+    application = bench.application
     few = replace(application.limits, step_records=50)
     leaf = step("x", "transform_data", {"output": 1})
     inner = step(
@@ -161,7 +161,7 @@ async def test_arguments_too_large_for_a_call_leave_a_small_record(bench: Bench)
     )
     assert (run["status"], run["reason"]) == ("failed", "arguments_too_large")
     size = "SELECT max(length(arguments::text)) FROM calls"
-    assert await bench.house.database.fetchval(size) < 100
+    assert await bench.application.database.fetchval(size) < 100
 
 
 async def test_the_sweep_finds_a_forgotten_lane_among_many_healthy_ones(bench: Bench) -> None:
@@ -169,25 +169,27 @@ async def test_the_sweep_finds_a_forgotten_lane_among_many_healthy_ones(bench: B
         step("a", "test.hang"), inputs=NEEDS_N, execution={"concurrency_key": "{{ inputs.n }}"}
     )
     saved = await bench.save(plan)
-    request = RunRequest(bench.house.workspace_id, saved.automation_id)
+    request = RunRequest(bench.application.workspace_id, saved.automation_id)
     pairs = [replace(request, inputs={"n": n}) for n in range(1_050) for _ in range(2)]
-    made = await bench.house.dispatcher.dispatch_all(pairs)
-    await bench.house.database.execute(
+    made = await bench.application.dispatcher.dispatch_all(pairs)
+    await bench.application.database.execute(
         "UPDATE runs SET status = 'dead', finished_at = now() WHERE id = $1", made[-2].run_id
     )
-    await rescue(bench.house.database, bench.house.limits)
+    await rescue(bench.application.database, bench.application.limits)
     assert (await bench.read(made[-1].run_id))["due_at"].year < 9000
     held = "SELECT count(*) FROM runs WHERE due_at = 'infinity'"
-    assert await bench.house.database.fetchval(held) == 1_049
+    assert await bench.application.database.fetchval(held) == 1_049
 
 
 async def test_one_key_twice_in_a_batch_is_one_run(bench: Bench) -> None:
     saved = await bench.save(document(step("a", "test.echo")))
-    request = RunRequest(bench.house.workspace_id, saved.automation_id, key="k", body_hash=b"1")
-    first, second = await bench.house.dispatcher.dispatch_all([request, request])
+    request = RunRequest(
+        bench.application.workspace_id, saved.automation_id, key="k", body_hash=b"1"
+    )
+    first, second = await bench.application.dispatcher.dispatch_all([request, request])
     assert (first.run_id, first.existed, second.existed) == (second.run_id, False, True)
     with pytest.raises(Invalid, match="another body"):
-        await bench.house.dispatcher.dispatch_all(
+        await bench.application.dispatcher.dispatch_all(
             [replace(request, key="z"), replace(request, key="z", body_hash=b"2")]
         )
 
@@ -209,7 +211,7 @@ async def test_on_failure_repeats_its_nested_steps_when_the_run_fails_again(benc
         },
     )
     run = await bench.run(plan)
-    await bench.house.control.retry(bench.house.workspace_id, run["id"])
+    await bench.application.control.retry(bench.application.workspace_id, run["id"])
     async with bench.worker():
         again = await bench.until(run["id"])
     assert again["status"] == "failed"
@@ -269,7 +271,7 @@ async def test_a_lone_expression_in_a_field_for_text_is_written_out(bench: Bench
         )
     )
     assert run["status"] == "succeeded", run["error"]
-    row = await bench.house.database.fetchrow("SELECT title, message FROM notifications")
+    row = await bench.application.database.fetchrow("SELECT title, message FROM notifications")
     assert row is not None
     assert (row["title"], row["message"]) == ("7", "[7]")
 

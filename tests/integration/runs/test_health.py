@@ -6,7 +6,6 @@ from uuid import UUID
 
 from mainspring.contracts.ids import generate_id, get_lowest_id_at
 from mainspring.runs.fleet import read_signals
-<<<<<<< HEAD
 from mainspring.runs.health import judge, read_health_signals, recent_runs
 from tests.kit.house import Bench, document, step
 =======
@@ -27,18 +26,19 @@ LISTENER = {
 
 
 async def _red(bench: Bench) -> set[str]:
+<<<<<<< ours
     async with bench.house.database.acquire() as connection:
         health = judge(await read_health_signals(connection))
     return {check.name for check in health.checks if not check.ok}
 
 
 async def _due(bench: Bench) -> int:
-    async with bench.house.database.acquire() as connection:
+    async with bench.application.database.acquire() as connection:
         return sum(one.due_runs for one in await read_signals(connection))
 
 
 async def _set_due(bench: Bench, automation_id: UUID, when: str) -> None:
-    await bench.house.database.execute(
+    await bench.application.database.execute(
         f"UPDATE triggers SET next_due_at = {when} WHERE automation_id = $1", automation_id
     )
 
@@ -64,16 +64,18 @@ async def test_a_schedule_that_did_not_fire_is_shown_until_it_does(bench: Bench)
 async def test_a_due_run_that_nobody_takes_is_shown_until_a_worker_comes(bench: Bench) -> None:
     made = await bench.dispatch(document(PLAN))
     assert await _red(bench) == set()
-    await bench.house.database.execute("UPDATE runs SET due_at = now() - interval '61 s'")
+    await bench.application.database.execute("UPDATE runs SET due_at = now() - interval '61 s'")
 
     assert await _red(bench) == {"workers"}
     assert await _due(bench) == 1
 
-    await bench.house.database.execute(
+    await bench.application.database.execute(
         "INSERT INTO workers (name, lease_until) VALUES ('busy', now() + interval '1 min')"
     )
     assert await _red(bench) == set()
-    await bench.house.database.execute("UPDATE workers SET lease_until = now() - interval '1 s'")
+    await bench.application.database.execute(
+        "UPDATE workers SET lease_until = now() - interval '1 s'"
+    )
     assert await _red(bench) == {"workers"}
     async with bench.worker():
         await bench.until(made.run_id)
@@ -83,7 +85,7 @@ async def test_a_due_run_that_nobody_takes_is_shown_until_a_worker_comes(bench: 
 
 async def test_workers_that_live_and_take_nothing_are_shown(bench: Bench) -> None:
     await bench.dispatch(document(PLAN))
-    database = bench.house.database
+    database = bench.application.database
     await database.execute("UPDATE runs SET due_at = now() - interval '61 s'")
     await database.execute(
         "INSERT INTO workers (name, lease_until, queues, slots) "
@@ -113,7 +115,7 @@ async def test_workers_that_live_and_take_nothing_are_shown(bench: Bench) -> Non
     await database.execute(
         "INSERT INTO events (workspace_id, id, type, source_id, payload) "
         "VALUES ($1, $2, 'automation.run.succeeded', 'a test', '{}')",
-        bench.house.workspace_id,
+        bench.application.workspace_id,
         generate_id(),
     )
     assert await _red(bench) == set()
@@ -122,14 +124,14 @@ async def test_workers_that_live_and_take_nothing_are_shown(bench: Bench) -> Non
 async def test_a_run_that_waits_for_its_time_or_its_turn_is_not_late(bench: Bench) -> None:
     await bench.dispatch(document(PLAN))
     for due in ("'infinity'", "now() + interval '1 hour'"):
-        await bench.house.database.execute(f"UPDATE runs SET due_at = {due}")
+        await bench.application.database.execute(f"UPDATE runs SET due_at = {due}")
 
         assert await _red(bench) == set()
         assert await _due(bench) == 0
 
 
 async def test_an_event_that_nobody_matched_is_shown_until_it_is(bench: Bench) -> None:
-    database, event = bench.house.database, generate_id()
+    database, event = bench.application.database, generate_id()
     await database.execute(
         "INSERT INTO event_cursors (consumer, xid, id) VALUES ('triggers', '0', $1), "
         "('somebody else', pg_current_xact_id(), $1)",
@@ -138,7 +140,7 @@ async def test_an_event_that_nobody_matched_is_shown_until_it_is(bench: Bench) -
     await database.execute(
         "INSERT INTO events (workspace_id, id, type, source_id, payload) "
         "VALUES ($1, $2, 'a.fact', 'a test', '{}')",
-        bench.house.workspace_id,
+        bench.application.workspace_id,
         event,
     )
     assert await _red(bench) == set()
@@ -154,7 +156,7 @@ async def test_an_event_that_nobody_matched_is_shown_until_it_is(bench: Bench) -
 
 async def test_listeners_that_nobody_reads_the_log_for_are_shown(bench: Bench) -> None:
     await bench.save(document(PLAN, triggers=[LISTENER]))
-    database = bench.house.database
+    database = bench.application.database
     await database.execute("UPDATE triggers SET armed_at = now() - interval '61 s'")
     assert await _red(bench) == {"events"}
 
@@ -169,8 +171,8 @@ async def test_runs_are_counted_by_status_within_the_workspace_and_the_hour(
 ) -> None:
     await bench.run(document(PLAN))
     await bench.dispatch(document(PLAN))
-    database, here = bench.house.database, bench.house.workspace_id
-    since = get_lowest_id_at(bench.house.clock.now().replace(year=2020))
+    database, here = bench.application.database, bench.application.workspace_id
+    since = get_lowest_id_at(bench.application.clock.now().replace(year=2020))
 
     assert await recent_runs(database, here, since) == {"succeeded": 1, "pending": 1}
     assert await recent_runs(database, generate_id(), since) == {}

@@ -56,7 +56,7 @@ async def _ended(here: Office, run: dict[str, Any]) -> dict[str, Any]:
 
 async def _let_expire(here: Office, run_id: UUID) -> None:
     """Time passes, for the drafts of a run and for the run that waits until then."""
-    async with here.bench.house.database.transaction() as tx:
+    async with here.bench.application.database.transaction() as tx:
         await tx.execute(
             "UPDATE drafts SET expires_at = now() - interval '1 second' WHERE run_id = $1", run_id
         )
@@ -76,7 +76,7 @@ async def test_a_later_step_uses_the_result_and_the_edited_text(here: Office) ->
     outputs = {one["step"]: one["output"] for one in run["steps"]}
     assert (outputs["tell"]["ts"], outputs["tell"]["channel"]) == ("1503435956.000001", "C0123")
     assert outputs["tell"]["sent"]["text"] == "Good morning"
-    (told,) = await here.bench.house.database.fetch("SELECT title FROM notifications")
+    (told,) = await here.bench.application.database.fetch("SELECT title FROM notifications")
     assert told["title"] == "1503435956.000001: Good morning"
     assert [one["text"] for one in here.slack.messages] == ["Good morning"]
     assert (run["drafts"], run["effects"]) == (0, 2)
@@ -131,7 +131,7 @@ async def test_a_refusal_fails_the_step_and_on_failure_handles_it(here: Office) 
 
     assert (run["status"], run["error"]["code"]) == ("failed", "declined")
     assert "Not today." in run["error"]["detail"]
-    told = await here.bench.house.database.fetch("SELECT title FROM notifications")
+    told = await here.bench.application.database.fetch("SELECT title FROM notifications")
     assert [one["title"] for one in told] == ["tell declined"]
     assert here.slack.messages == []
 
@@ -142,7 +142,7 @@ async def test_a_draft_that_nobody_answers_fails_the_step_as_expired(here: Offic
     run = await _ended(here, run)
 
     assert (run["status"], run["error"]["code"]) == ("failed", "expired")
-    told = await here.bench.house.database.fetch("SELECT title FROM notifications")
+    told = await here.bench.application.database.fetch("SELECT title FROM notifications")
     assert [one["title"] for one in told] == ["tell expired"]
 
 
@@ -155,7 +155,7 @@ async def test_a_failing_send_is_repeated_without_a_second_draft(here: Office) -
     assert answer["outcome"] == "sent"
     assert run["status"] == "succeeded", run["error"]
     assert len(here.slack.requests) == 2
-    assert await here.bench.house.database.fetchval("SELECT count(*) FROM drafts") == 1
+    assert await here.bench.application.database.fetchval("SELECT count(*) FROM drafts") == 1
 
 
 async def test_a_send_that_fails_for_good_fails_the_step_with_that_problem(here: Office) -> None:
@@ -186,7 +186,7 @@ async def test_a_send_whose_process_was_lost_fails_the_step_before_the_draft_exp
     draft = _draft_of(run)
     # As the row is after the process that sends was killed.
     await here.change(draft, "status = 'sending', answered_at = now() - interval '5 minutes'")
-    async with here.bench.house.database.transaction() as tx:
+    async with here.bench.application.database.transaction() as tx:
         await tx.execute("UPDATE runs SET due_at = now() WHERE id = $1", run["id"])
     async with here.bench.worker() as worker:
         await here.bench.until(run["id"], "waiting")
@@ -196,7 +196,7 @@ async def test_a_send_whose_process_was_lost_fails_the_step_before_the_draft_exp
     assert again["due_at"] < (await here.row(draft))["expires_at"]
 
     await here.change(draft, "answered_at = now() - interval '7 minutes'")
-    async with here.bench.house.database.transaction() as tx:
+    async with here.bench.application.database.transaction() as tx:
         await tx.execute("UPDATE runs SET due_at = now() WHERE id = $1", run["id"])
     run = await _ended(here, run)
     assert (run["status"], run["error"]["code"]) == ("failed", "send_in_doubt")
@@ -204,7 +204,7 @@ async def test_a_send_whose_process_was_lost_fails_the_step_before_the_draft_exp
 
 async def test_a_confirmation_before_the_run_sleeps_is_not_lost(here: Office) -> None:
     run = await _waiting(here, _plan(NOTE))
-    database = here.bench.house.database
+    database = here.bench.application.database
     await database.execute("UPDATE runs SET status = 'running' WHERE id = $1", run["id"])
     await here.confirm(_draft_of(run))
     row = await database.fetchrow("SELECT nudged_at FROM runs WHERE id = $1", run["id"])
@@ -220,8 +220,8 @@ async def test_a_confirmation_before_the_run_sleeps_is_not_lost(here: Office) ->
 async def test_a_cancelled_run_takes_its_draft_with_it(here: Office) -> None:
     run = await _waiting(here, _plan(NOTE))
     draft = _draft_of(run)
-    space = here.bench.house.workspace_id
-    assert await here.bench.house.control.cancel(space, run["id"]) == "cancelled"
+    space = here.bench.application.workspace_id
+    assert await here.bench.application.control.cancel(space, run["id"]) == "cancelled"
 
     row = await here.row(draft)
     assert (row["status"], row["reason"]) == ("discarded", "The run was cancelled.")
@@ -235,7 +235,7 @@ async def test_a_run_that_was_retried_after_a_refusal_holds_its_write_again(here
     first = _draft_of(run)
     await here.ask("discard_action", {"draft_id": first})
     await _ended(here, run)
-    await here.bench.house.control.retry(here.bench.house.workspace_id, run["id"])
+    await here.bench.application.control.retry(here.bench.application.workspace_id, run["id"])
     async with here.bench.worker() as worker:
         run = await here.bench.until(run["id"], "waiting")
         await here.bench.until_idle(worker)
@@ -250,7 +250,7 @@ async def test_a_run_that_waited_is_replayed_with_a_draft_of_its_own(here: Offic
     run = await _waiting(here, _plan(NOTE))
     await here.confirm(_draft_of(run))
     await _ended(here, run)
-    application = here.bench.house
+    application = here.bench.application
     made = await replay(
         application.database,
         application.dispatcher,
@@ -274,7 +274,7 @@ async def test_a_dry_run_pretends_and_does_not_wait(here: Office) -> None:
 
     assert run["status"] == "succeeded", run["error"]
     assert run["steps"][0]["output"]["sent"]["text"] == "Hello Ada"
-    assert await here.bench.house.database.fetchval("SELECT count(*) FROM drafts") == 0
+    assert await here.bench.application.database.fetchval("SELECT count(*) FROM drafts") == 0
 
 
 LOOP = step(
@@ -316,7 +316,7 @@ async def test_items_of_a_loop_wait_each_for_its_own_draft(here: Office) -> None
 
 async def _until_noted(here: Office, title: str) -> None:
     async with asyncio.timeout(60):
-        while not await here.bench.house.database.fetchval(
+        while not await here.bench.application.database.fetchval(
             "SELECT count(*) FROM notifications WHERE title = $1", title
         ):
             await asyncio.sleep(0.01)
@@ -384,7 +384,7 @@ async def test_acting_on_an_integration_waits_for_an_hour_in_a_run_too(here: Off
 async def test_people_are_reminded_once_before_a_held_write_expires(here: Office) -> None:
     run = await _waiting(here, _plan(NOTE))
     draft = _draft_of(run)
-    database = here.bench.house.database
+    database = here.bench.application.database
     reminders = DraftReminders(database)
     assert await reminders.once() == 0
 
@@ -402,12 +402,12 @@ async def test_people_are_reminded_once_before_a_held_write_expires(here: Office
 async def test_what_a_run_waited_for_ends_with_it_whatever_ended_it(here: Office) -> None:
     run = await _waiting(here, _plan(NOTE))
     draft = _draft_of(run)
-    await here.bench.house.database.execute(
+    await here.bench.application.database.execute(
         "UPDATE runs SET status = 'dead', finished_at = now() WHERE id = $1", run["id"]
     )
     with pytest.raises(Conflict) as ended:
         await here.confirm(draft)
     assert ended.value.code == "run_ended"
-    await DraftReminders(here.bench.house.database).once()
+    await DraftReminders(here.bench.application.database).once()
     assert (await here.row(draft))["status"] == "discarded"
     assert here.slack.messages == []

@@ -38,9 +38,12 @@ async def outside(bench: Bench) -> AsyncIterator[tuple[Bench, Receiver, str]]:
     receiver = Receiver()
     async with local_server(receiver) as server:
         pair = f"127.0.0.1:{server.port}"
-        settings = replace(bench.house.settings, egress_allow=frozenset({pair}))
+        settings = replace(bench.application.settings, egress_allow=frozenset({pair}))
         application = build_application(
-            settings, bench.house.limits, bench.house.registry, bench.house.database
+            settings,
+            bench.application.limits,
+            bench.application.registry,
+            bench.application.database,
         )
         yield Bench(application, bench.outside), receiver, pair
         await application.wakeup_sender.aclose()
@@ -147,22 +150,24 @@ async def test_a_private_address_is_refused_without_the_operator_s_word(bench: B
 
 async def _everything(bench: Bench) -> str:
     """Every row of every table, as text."""
-    tables = await bench.house.database.fetch(
+    tables = await bench.application.database.fetch(
         "SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = "
         "'public'::regnamespace AND NOT relispartition"
     )
     found: list[Any] = []
     for table in tables:
-        rows = await bench.house.database.fetch(f"SELECT t::text AS row FROM {table['relname']} t")
+        rows = await bench.application.database.fetch(
+            f"SELECT t::text AS row FROM {table['relname']} t"
+        )
         found += [row["row"] for row in rows]
     return "\n".join(found)
 
 
 async def test_a_request_beyond_the_day_s_egress_is_not_sent(outside: Outward) -> None:
     bench, receiver, pair = outside
-    small = replace(bench.house.limits, egress_day_bytes=150)
+    small = replace(bench.application.limits, egress_day_bytes=150)
     application = build_application(
-        bench.house.settings, small, bench.house.registry, bench.house.database
+        bench.application.settings, small, bench.application.registry, bench.application.database
     )
     plan = document(
         step("small", "http_fetch", {"url": f"http://{pair}/a"}),

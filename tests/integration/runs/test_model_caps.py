@@ -52,7 +52,7 @@ def _program(**more: Any) -> dict[str, Any]:
 
 async def _used(bench: Bench, run_id: UUID | None = None) -> tuple[int, Decimal, int]:
     """Tokens and dollars in the ledger, and how many rows."""
-    row = await bench.house.database.fetchrow(
+    row = await bench.application.database.fetchrow(
         "SELECT coalesce(sum(input_tokens + output_tokens), 0)::int8 AS tokens, "
         "coalesce(sum(cost_usd), 0) AS usd, count(*) AS rows FROM llm_usage "
         "WHERE $1::uuid IS NULL OR run_id = $1",
@@ -63,7 +63,9 @@ async def _used(bench: Bench, run_id: UUID | None = None) -> tuple[int, Decimal,
 
 
 async def _booked(bench: Bench) -> Decimal:
-    return Decimal(await bench.house.database.fetchval("SELECT coalesce(sum(usd), 0) FROM spend"))
+    return Decimal(
+        await bench.application.database.fetchval("SELECT coalesce(sum(usd), 0) FROM spend")
+    )
 
 
 async def test_twenty_runs_that_race_for_a_day_s_money_never_overspend_it(bench: Bench) -> None:
@@ -244,7 +246,9 @@ async def test_a_run_in_line_waits_in_vain_for_a_workspace_that_has_spent_its_da
     async with models_bench(bench, FakeModels()) as one:
         await one.run(_asks(1))
         made = await one.dispatch(_asks(1, name="another"))
-        await bench.house.database.execute("UPDATE workspaces SET cost_cap_daily_usd = 0.0001")
+        await bench.application.database.execute(
+            "UPDATE workspaces SET cost_cap_daily_usd = 0.0001"
+        )
         async with one.worker():
             run = await one.until(made.run_id)
     assert (run["status"], run["reason"], run["steps"]) == ("skipped", "workspace_budget", [])
@@ -254,7 +258,7 @@ async def test_what_was_asked_with_the_run_s_token_reaches_its_caps_too(bench: B
     lines: list[str | None] = []
 
     async def work(ctx: StepContext) -> Any:
-        held = await find_pass(bench.house.database, (await ctx.start()).token)
+        held = await find_pass(bench.application.database, (await ctx.start()).token)
         assert held is not None
         await applications[0].gate.serve(CapabilityCaller(held.actor, held=held), LLM, HELLO)
         for look in (False, True):
@@ -266,7 +270,7 @@ async def test_what_was_asked_with_the_run_s_token_reaches_its_caps_too(bench: B
         step("a", "test.program"), step("b", "test.note"), execution={"max_llm_tokens": TOOK}
     )
     async with models_bench(bench, FakeModels(), asking(work)) as one:
-        applications.append(one.house)
+        applications.append(one.application)
         run = await one.run(plan)
     assert lines == [None, "llm_tokens"]
     assert (run["status"], run["reason"], run["cost_usd"]) == ("failed", "llm_tokens", COST)

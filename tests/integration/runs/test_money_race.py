@@ -28,13 +28,15 @@ async def test_twenty_runs_in_three_houses_overspend_a_day_by_no_call(
     if whose == "day_budget":
         day["cost_cap_daily_usd"] = str(cap)
     else:
-        await bench.house.database.execute("UPDATE workspaces SET cost_cap_daily_usd = $1", cap)
+        await bench.application.database.execute(
+            "UPDATE workspaces SET cost_cap_daily_usd = $1", cap
+        )
     async with AsyncExitStack() as stack:
         applications = []
         for _ in range(HOUSES):
             pool = await Database.open(Settings(database_url=database_url), pool_size=4)
             stack.push_async_callback(pool.close)
-            apart = Bench(replace(bench.house, database=pool), bench.outside)
+            apart = Bench(replace(bench.application, database=pool), bench.outside)
             applications.append(await stack.enter_async_context(models_bench(apart, models)))
         made = []
         for place in range(RUNS):
@@ -49,7 +51,7 @@ async def test_twenty_runs_in_three_houses_overspend_a_day_by_no_call(
     spent = COST * models.answered
     # What was promised and not used is free again: the last answer fitted, one more did not.
     assert cap - 2 * COST < spent <= cap
-    row = await bench.house.database.fetchrow(
+    row = await bench.application.database.fetchrow(
         "SELECT (SELECT sum(usd) FROM spend) AS booked, (SELECT sum(cost_usd) FROM llm_usage) "
         "AS told, (SELECT count(*) FROM reservations WHERE spent IS NULL) AS open"
     )

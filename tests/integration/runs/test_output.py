@@ -35,8 +35,8 @@ def piece(
 
 
 async def keep(bench: Bench, *pieces: StepOutputChunk) -> None:
-    async with bench.house.database.transaction() as tx:
-        await write_output(tx, [(bench.house.workspace_id, one) for one in pieces])
+    async with bench.application.database.transaction() as tx:
+        await write_output(tx, [(bench.application.workspace_id, one) for one in pieces])
 
 
 class Counted:
@@ -64,9 +64,9 @@ async def test_output_and_steps_are_told_once_wherever_a_reader_comes_back(bench
     await keep(bench, piece(run, "b", 1, "two\n"), piece(run, "a", 3, "{}", "end"))
     await keep(bench, piece(run, "b", 1, "x", item="0"), piece(run, "b", 1, "y", item="10"))
     await keep(bench, piece(run, "b", 2, "three\n"))
-    async with bench.house.database.acquire() as connection:
+    async with bench.application.database.acquire() as connection:
         counted = Counted(connection)
-        whole = await RunWatch(bench.house.workspace_id, run["id"]).look(counted)
+        whole = await RunWatch(bench.application.workspace_id, run["id"]).look(counted)
         assert counted.asked == 2
         kinds = [kind for kind, _ in whole]
         assert (kinds.count("output"), kinds.count("step"), kinds[-1]) == (7, 2, "end")
@@ -77,7 +77,7 @@ async def test_output_and_steps_are_told_once_wherever_a_reader_comes_back(bench
         for number, text in enumerate(marks[:-1]):
             mark = RunStreamPosition.read(text or "")
             assert mark is not None
-            again = RunWatch(bench.house.workspace_id, run["id"], place=mark.place)
+            again = RunWatch(bench.application.workspace_id, run["id"], place=mark.place)
             again.seen = mark.moment or again.seen
             assert await again.look(connection) == whole[number + 1 :]
             assert await again.look(connection) == []
@@ -90,9 +90,9 @@ def _short(change: tuple[str, dict[str, Any]]) -> tuple[str, Any, Any]:
 async def test_a_long_output_is_told_whole_before_the_end(bench: Bench) -> None:
     run = await bench.run(TWO)
     await keep(bench, *(piece(run, "b", seq, f"{seq}\n") for seq in range(1, 1_101)))
-    watch = RunWatch(bench.house.workspace_id, run["id"])
+    watch = RunWatch(bench.application.workspace_id, run["id"])
     entries: list[tuple[str, dict[str, Any]]] = []
-    async with bench.house.database.acquire() as connection:
+    async with bench.application.database.acquire() as connection:
         while not entries or entries[-1][0] != "end":
             entries += await watch.look(connection)
         assert await watch.look(connection) == []
@@ -103,12 +103,12 @@ async def test_a_long_output_is_told_whole_before_the_end(bench: Bench) -> None:
 
 async def test_a_try_that_begins_again_leaves_nothing_of_what_it_said_before(bench: Bench) -> None:
     run = await bench.run(TWO)
-    space = bench.house.workspace_id
+    space = bench.application.workspace_id
     await keep(bench, *(piece(run, "a", seq, f"{seq} ") for seq in (1, 2, 3, 4)))
     await keep(bench, piece(run, "a", 1, "0 ", attempt=2), piece(run, "b", 1, "b "))
     await keep(bench, piece(run, "a", 1, "1 2 3 "))
     await keep(bench, piece(run, "a", 2, "4 5 "))
-    async with bench.house.database.acquire() as connection:
+    async with bench.application.database.acquire() as connection:
         rows = await read_output(connection, space, run["id"], step="a")
         first = [row["text"] for row in rows if row["attempt"] == 1]
         assert first == ["1 2 3 ", "4 5 "]

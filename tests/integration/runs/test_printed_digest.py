@@ -11,7 +11,7 @@ from typing import Any
 import pytest_asyncio
 
 from mainspring.contracts.model import ModelReply
-from tests.kit.agents import FINAL, Minds, agents_bench, calls
+from tests.kit.agents import FINAL, ScriptedModels, agents_bench, calls
 from tests.kit.bench import Bench
 from tests.kit.documented_examples import DIGEST
 from tests.kit.model_doubles import PLAIN_PRICE
@@ -34,24 +34,24 @@ async def world(bench: Bench) -> AsyncIterator[World]:
         await pages.write(title, BULLETS[0], type="note", frontmatter={"tags": tags})
     async with slack_double() as slack:
         settings = replace(
-            bench.house.settings, slack_url=slack.url, egress_allow=frozenset({slack.pair})
+            bench.application.settings, slack_url=slack.url, egress_allow=frozenset({slack.pair})
         )
-        yield Bench(replace(bench.house, settings=settings), bench.outside), slack
+        yield Bench(replace(bench.application, settings=settings), bench.outside), slack
 
 
-def _minds(*script: ModelReply) -> Minds:
+def _minds(*script: ModelReply) -> ScriptedModels:
     """The model that the digest names, at a price that the operator has set."""
     model = DIGEST["plan"][0]["config"]["model"]
-    return Minds(script=list(script), prices={model: PLAIN_PRICE})
+    return ScriptedModels(script=list(script), prices={model: PLAIN_PRICE})
 
 
-def _research() -> Minds:
+def _research() -> ScriptedModels:
     asked = {"tags": ["competitor"], "since": "2026-01-01T00:00:00Z"}
     found = {"bullets": BULLETS, "source_doc_ids": ["one"]}
     return _minds(calls(("search_space_query", asked)), calls((FINAL, found)))
 
 
-async def _run(world: World, document: dict[str, Any], models: Minds, **more: Any) -> Any:
+async def _run(world: World, document: dict[str, Any], models: ScriptedModels, **more: Any) -> Any:
     async with agents_bench(world[0], models) as bench:
         run = await bench.run(document, **more)
     assert run["status"] == "succeeded", run["error"]
@@ -67,8 +67,8 @@ async def test_it_finds_tagged_pages_and_drafts_its_message(world: World) -> Non
     run = await _run(world, deepcopy(DIGEST), models)
     first = models.requests[0]
     assert 'tagged ["competitor"] indexed since 20' in str(first)
-    assert "Acme prices" in models.told[0]
-    assert "Our prices" not in models.told[0]
+    assert "Acme prices" in models.tool_results[0]
+    assert "Our prices" not in models.tool_results[0]
     research, deliver = _outputs(run)
     assert research["bullets"] == BULLETS
     assert (deliver["kind"], deliver["payload"]) == ("draft", {"channel": "C0123", "text": TEXT})
@@ -78,7 +78,7 @@ async def test_it_finds_tagged_pages_and_drafts_its_message(world: World) -> Non
 async def test_a_dry_run_posts_and_holds_nothing(world: World) -> None:
     run = await _run(world, deepcopy(DIGEST), _research(), mode="dry_run")
     assert _outputs(run)[0]["bullets"] == BULLETS
-    drafts = await world[0].house.database.fetchval("SELECT count(*) FROM drafts")
+    drafts = await world[0].application.database.fetchval("SELECT count(*) FROM drafts")
     assert (drafts, world[1].messages) == (0, [])
 
 
@@ -112,6 +112,6 @@ async def test_an_agent_with_slack_star_posts_as_a_draft(world: World) -> None:
     assert [tool.name for tool in models.requests[0].tools if "slack" in tool.name] == [
         "slack_post"
     ]
-    assert "draft" in json.dumps(models.told[0])
+    assert "draft" in json.dumps(models.tool_results[0])
     assert world[1].messages == []
     assert [call["capability"] for call in run["calls"]] == ["slack_post", "agent.run"]

@@ -14,14 +14,14 @@ TWO = document(step("a", "transform_data", {"output": 1}), step("b", "delay", {"
 
 async def test_a_run_is_told_from_its_first_step_to_its_end(bench: Bench) -> None:
     made = await bench.dispatch(TWO)
-    watch = RunWatch(bench.house.workspace_id, made.run_id)
-    async with bench.house.database.acquire() as connection:
+    watch = RunWatch(bench.application.workspace_id, made.run_id)
+    async with bench.application.database.acquire() as connection:
         before = await watch.look(connection)
         assert await watch.look(connection) == []
     assert [(kind, row["status"]) for kind, row in before] == [("run", "pending")]
     async with bench.worker():
         await bench.until(made.run_id)
-    async with bench.house.database.acquire() as connection:
+    async with bench.application.database.acquire() as connection:
         after = await watch.look(connection)
     assert [kind for kind, _ in after] == ["step", "step", "end"]
     assert [row["step"] for kind, row in after if kind == "step"] == ["a", "b"]
@@ -30,17 +30,17 @@ async def test_a_run_is_told_from_its_first_step_to_its_end(bench: Bench) -> Non
 async def test_one_who_comes_back_is_told_only_what_came_after(bench: Bench) -> None:
     run = await bench.run(TWO)
     first = run["steps"][0]
-    watch = RunWatch(bench.house.workspace_id, run["id"], seen=first["finished_at"])
-    async with bench.house.database.acquire() as connection:
+    watch = RunWatch(bench.application.workspace_id, run["id"], seen=first["finished_at"])
+    async with bench.application.database.acquire() as connection:
         told = await watch.look(connection)
     assert [row.get("step") for _, row in told] == ["b", None]
 
 
 async def test_a_run_of_nobody_or_of_another_workspace_is_missing(bench: Bench) -> None:
     run = await bench.run(TWO)
-    async with bench.house.database.acquire() as connection:
+    async with bench.application.database.acquire() as connection:
         for watch in (
-            RunWatch(bench.house.workspace_id, generate_id()),
+            RunWatch(bench.application.workspace_id, generate_id()),
             RunWatch(generate_id(), run["id"]),
         ):
             with pytest.raises(NotFound):
@@ -50,8 +50,8 @@ async def test_a_run_of_nobody_or_of_another_workspace_is_missing(bench: Bench) 
 async def test_the_runs_of_a_workspace_are_told_when_they_come_and_when_they_end(
     bench: Bench,
 ) -> None:
-    watch = WorkspaceWatch(bench.house.workspace_id)
-    async with bench.house.database.acquire() as connection:
+    watch = WorkspaceWatch(bench.application.workspace_id)
+    async with bench.application.database.acquire() as connection:
         assert (await watch.look(connection))[1] == []
         made = await bench.dispatch(TWO)
         assert [row["status"] for row in (await watch.look(connection))[1]] == ["pending"]
@@ -64,8 +64,8 @@ async def test_the_runs_of_a_workspace_are_told_when_they_come_and_when_they_end
 
 async def test_what_was_over_when_the_watch_began_is_never_news(bench: Bench) -> None:
     await bench.run(TWO)
-    watch = WorkspaceWatch(bench.house.workspace_id)
-    async with bench.house.database.acquire() as connection:
+    watch = WorkspaceWatch(bench.application.workspace_id)
+    async with bench.application.database.acquire() as connection:
         assert (await watch.look(connection))[1] == []
         assert (await watch.look(connection))[1] == []
 
@@ -75,16 +75,16 @@ async def test_a_reader_of_the_workspace_that_was_away_hears_what_ended_meanwhil
 ) -> None:
     early, late = await bench.run(TWO), await bench.run(TWO)
     before = "UPDATE runs SET finished_at = finished_at - interval '1 minute' WHERE id = $1"
-    await bench.house.database.execute(before, early["id"])
-    watch = WorkspaceWatch(bench.house.workspace_id, since=late["finished_at"])
-    async with bench.house.database.acquire() as connection:
+    await bench.application.database.execute(before, early["id"])
+    watch = WorkspaceWatch(bench.application.workspace_id, since=late["finished_at"])
+    async with bench.application.database.acquire() as connection:
         told = (await watch.look(connection))[1]
     assert [row["id"] for row in told] == [late["id"]]
 
 
 async def test_a_step_that_is_committed_late_is_told_all_the_same(bench: Bench) -> None:
     run = await bench.run(TWO)
-    watch = RunWatch(bench.house.workspace_id, run["id"])
+    watch = RunWatch(bench.application.workspace_id, run["id"])
     late = """
         INSERT INTO steps (workspace_id, run_id, finished_at, fence, ms, attempt, run_attempt, step,
             status)
@@ -92,7 +92,7 @@ async def test_a_step_that_is_committed_late_is_told_all_the_same(bench: Bench) 
             run_attempt, 'late', status
         FROM steps WHERE step = 'a'
     """
-    async with bench.house.database.acquire() as connection:
+    async with bench.application.database.acquire() as connection:
         await watch.look(connection)
         await connection.execute(late)
         told = await watch.look(connection)

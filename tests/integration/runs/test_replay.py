@@ -33,7 +33,7 @@ def says(text: str, **more: Any) -> dict[str, Any]:
 
 
 async def again(bench: Bench, run_id: UUID, **how: Any) -> DispatchResult:
-    application = bench.house
+    application = bench.application
     return await replay(
         application.database,
         application.dispatcher,
@@ -72,7 +72,7 @@ async def test_inputs_that_do_not_fit_are_answered_and_nothing_is_stored(bench: 
     with pytest.raises(Invalid) as caught:
         await again(bench, first["id"], inputs={"n": "three"})
     assert caught.value.findings[0].pointer == "/inputs/n"
-    assert await bench.house.database.fetchval("SELECT count(*) FROM runs") == 1
+    assert await bench.application.database.fetchval("SELECT count(*) FROM runs") == 1
 
 
 async def test_a_run_refused_for_its_inputs_is_mapped_anew(bench: Bench) -> None:
@@ -81,9 +81,9 @@ async def test_a_run_refused_for_its_inputs_is_mapped_anew(bench: Bench) -> None
         return says("{{ inputs.n }}", triggers=[hook])
 
     saved = await bench.save(hooked("$.wrong"))
-    database = bench.house.database
+    database = bench.application.database
     async with database.transaction() as tx:
-        await set_state(tx, bench.house.workspace_id, saved.automation_id, "active")
+        await set_state(tx, bench.application.workspace_id, saved.automation_id, "active")
     trigger_id = await database.fetchval("SELECT id FROM triggers")
     failed = await bench.dispatch(
         hooked("$.wrong"),
@@ -101,8 +101,8 @@ async def test_a_run_refused_for_its_inputs_is_mapped_anew(bench: Bench) -> None
 async def test_a_paused_automation_can_be_replayed_and_an_archived_one_not(bench: Bench) -> None:
     first = await bench.run(says("x"))
     assert (await again(bench, first["id"])).status == "pending"
-    async with bench.house.database.transaction() as tx:
-        await set_state(tx, bench.house.workspace_id, first["automation_id"], "archived")
+    async with bench.application.database.transaction() as tx:
+        await set_state(tx, bench.application.workspace_id, first["automation_id"], "archived")
     with pytest.raises(Conflict):
         await again(bench, first["id"])
     with pytest.raises(NotFound):
@@ -110,7 +110,7 @@ async def test_a_paused_automation_can_be_replayed_and_an_archived_one_not(bench
 
 
 def _person(bench: Bench, member_id: UUID) -> Actor:
-    return Actor(bench.house.workspace_id, "member", member_id, role=Role.OWNER)
+    return Actor(bench.application.workspace_id, "member", member_id, role=Role.OWNER)
 
 
 def _fetches(host: str, *headers: str) -> dict[str, Any]:
@@ -137,7 +137,7 @@ async def test_what_the_owner_has_taken_out_is_replayed_by_nobody_else(
     # As long as it is in force, whoever may run it may replay it.
     await again(bench, first, by=_person(bench, generate_id()))
     await bench.save(document(now))
-    count = await bench.house.database.fetchval("SELECT count(*) FROM runs")
+    count = await bench.application.database.fetchval("SELECT count(*) FROM runs")
     if code is None:
         await again(bench, first, by=_person(bench, generate_id()))
         return
@@ -145,7 +145,7 @@ async def test_what_the_owner_has_taken_out_is_replayed_by_nobody_else(
         await again(bench, first, by=_person(bench, generate_id()))
     assert refused.value.code == code
     assert refused.value.findings
-    assert await bench.house.database.fetchval("SELECT count(*) FROM runs") == count
+    assert await bench.application.database.fetchval("SELECT count(*) FROM runs") == count
     owner, other = _person(bench, FIRST_MEMBER), _person(bench, generate_id())
     for how in ({"by": owner}, {}, {"by": other, "version": "active"}):
         assert (await again(bench, first, **how)).status == "pending"
@@ -160,7 +160,7 @@ async def test_many_replays_of_versions_that_nobody_has_in_memory_do_not_wait_fo
         name = f"old {number}"
         runs.append((await bench.dispatch(says("one", name=name))).run_id)
         await bench.save(says("two", name=name))
-    bench.house.versions.forget()
+    bench.application.versions.forget()
     async with asyncio.timeout(60):
         made = await asyncio.gather(*(again(bench, run_id) for run_id in runs))
     assert {one.status for one in made} == {"pending"}

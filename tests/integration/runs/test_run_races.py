@@ -29,13 +29,13 @@ from tests.kit.tenants import add_workspace
 
 async def call(bench: Bench, capability: str, **value: Any) -> Any:
     actor = Actor(
-        bench.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER, administrator=True
+        bench.application.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER, administrator=True
     )
-    return await bench.house.gate.direct(CapabilityCaller(actor), capability, value)
+    return await bench.application.gate.direct(CapabilityCaller(actor), capability, value)
 
 
 async def test_whoever_says_no_too_late_is_told_so(bench: Bench) -> None:
-    database = bench.house.database
+    database = bench.application.database
     plan = document(
         step("ask", "approval", {"title": "Pay?", "default": None, "on_decline": "fail"}),
         step("pay", "test.hang"),
@@ -83,10 +83,12 @@ async def test_an_answer_is_not_forgotten_when_the_run_is_handed_back(bench: Ben
             while not (await call(bench, "list_approvals"))["approvals"]:
                 await asyncio.sleep(0.01)
         await bench.until(made.run_id, "pending")
-        await bench.house.database.execute("UPDATE runs SET due_at = now() + interval '1 hour'")
+        await bench.application.database.execute(
+            "UPDATE runs SET due_at = now() + interval '1 hour'"
+        )
     (asked,) = (await call(bench, "list_approvals"))["approvals"]
     await call(bench, "answer_approval", approval_id=asked["approval_id"], decision="approved")
-    await bench.house.database.execute("UPDATE runs SET due_at = now()")
+    await bench.application.database.execute("UPDATE runs SET due_at = now()")
     handed_back = asyncio.Event()
 
     def stops(event: RunEvent) -> None:
@@ -102,7 +104,7 @@ async def test_an_answer_is_not_forgotten_when_the_run_is_handed_back(bench: Ben
 
 
 async def test_retrying_what_is_being_deleted_is_told_plainly(bench: Bench) -> None:
-    database, space = bench.house.database, bench.house.workspace_id
+    database, space = bench.application.database, bench.application.workspace_id
     failed = await bench.run(document(step("b", "test.wrong_shape")))
     assert failed["status"] == "failed"
     control = RunControl(database, bench.house.wakeup_sender)
@@ -121,7 +123,7 @@ async def test_a_halt_that_gives_way_to_a_worker_cancels_all_the_same(
     bench: Bench, backwards: bool
 ) -> None:
     """In one of the two orders the halt and whoever writes two ends wait for each other."""
-    database = bench.house.database
+    database = bench.application.database
     runs = [
         (await bench.dispatch(document(step("b", "test.hang"), name=name))).run_id
         for name in ("one", "two")
@@ -158,7 +160,7 @@ _FROM_RECIPE = """
 
 
 async def test_what_leaves_a_halted_recipe_goes_on(bench: Bench) -> None:
-    application, database = bench.house, bench.house.database
+    application, database = bench.application, bench.application.database
     codex = Codex(application)
     await codex.publish(automation("checker"))
     made = UUID((await codex.apply("checker"))["created"]["id"])
@@ -184,11 +186,11 @@ async def test_what_leaves_a_halted_recipe_goes_on(bench: Bench) -> None:
 
 
 async def saved(bench: Bench, space: UUID, name: str) -> UUID:
-    words = await bench.house.registry.of(space)
+    words = await bench.application.registry.of(space)
     queued = document(step("n", "notification", {"title": "Hi"}), name=name)
-    report = validate(queued, words, bench.house.limits)
+    report = validate(queued, words, bench.application.limits)
     assert report.definition is not None
-    async with bench.house.database.transaction() as tx:
+    async with bench.application.database.transaction() as tx:
         made = await save(tx, space, report.definition, report.grants, FIRST_MEMBER, via="page")
     return made.automation_id
 
@@ -196,7 +198,7 @@ async def saved(bench: Bench, space: UUID, name: str) -> UUID:
 async def test_whoever_fires_for_several_and_whoever_ends_them_do_not_block_each_other(
     bench: Bench,
 ) -> None:
-    application, second = bench.house, generate_id()
+    application, second = bench.application, generate_id()
     first = application.workspace_id
     assert first < second
     await add_workspace(application.database, second, "Elsewhere")
@@ -241,7 +243,7 @@ async def test_whoever_fires_for_several_and_whoever_ends_them_do_not_block_each
 async def test_a_worker_that_was_told_to_leave_while_it_was_held_up_leaves(
     bench: Bench, rescued: bool
 ) -> None:
-    database = bench.house.database
+    database = bench.application.database
     async with bench.worker(heartbeat_seconds=1.0) as worker:
         async with asyncio.timeout(60):
             while not await database.fetchval("SELECT count(*) FROM workers"):
@@ -249,7 +251,7 @@ async def test_a_worker_that_was_told_to_leave_while_it_was_held_up_leaves(
         # It hears nothing until its lease is over; perhaps another has put its runs back by then.
         await database.execute("UPDATE workers SET drain_at = now(), lease_until = now()")
         if rescued:
-            await rescue(database, bench.house.limits)
+            await rescue(database, bench.application.limits)
         async with asyncio.timeout(60):
             while not worker.drained:
                 await asyncio.sleep(0.01)

@@ -8,7 +8,7 @@ import pytest
 
 from mainspring.definition.validate import validate
 from tests.kit.bench import Bench, document, step
-from tests.kit.mail import PASSWORD, USER, Post, mail_server, read_letter
+from tests.kit.mail import PASSWORD, USER, MailServerDouble, mail_server, read_letter
 from tests.kit.outbound_bench import SENDS, everything, outside_bench
 
 MAIL = {
@@ -30,7 +30,9 @@ def _url(port: int) -> str:
     return f"smtp://{USER}:{PASSWORD.replace('@', '%40')}@127.0.0.1:{port}"
 
 
-async def _run(bench: Bench, post: Post, plan: dict[str, Any], week: str = "7") -> dict[str, Any]:
+async def _run(
+    bench: Bench, post: MailServerDouble, plan: dict[str, Any], week: str = "7"
+) -> dict[str, Any]:
     async with (
         mail_server(post, sign_in=True) as port,
         outside_bench(bench, free=True, smtp_url=_url(port), mail_from="m@example.com") as open_one,
@@ -39,11 +41,11 @@ async def _run(bench: Bench, post: Post, plan: dict[str, Any], week: str = "7") 
 
 
 async def test_a_run_sends_a_mail_and_tells_who_was_refused(bench: Bench) -> None:
-    post = Post(refusals={"gone@example.com": "550 5.1.1 No such user"})
+    post = MailServerDouble(refusals={"gone@example.com": "550 5.1.1 No such user"})
     run = await _run(bench, post, _plan())
 
     assert run["status"] == "succeeded", run["error"]
-    (letter,) = post.letters
+    (letter,) = post.messages
     assert run["output"] == {
         "message_id": letter["Message-ID"],
         "accepted": ["ada@example.com"],
@@ -56,18 +58,18 @@ async def test_a_run_sends_a_mail_and_tells_who_was_refused(bench: Bench) -> Non
 
 
 async def test_a_second_attempt_carries_the_same_message_id(bench: Bench) -> None:
-    post, other = Post(at_data=["451 4.3.0 Try later"]), Post()
+    post, other = MailServerDouble(at_data=["451 4.3.0 Try later"]), MailServerDouble()
     run = await _run(bench, post, _plan())
     await _run(bench, other, _plan(name="another"))
 
     assert [row["status"] for row in run["steps"]] == ["retrying", "succeeded"]
     first, second = (read_letter(data)["Message-ID"] for data in post.offered)
     assert first == second == run["output"]["message_id"]
-    assert other.letters[0]["Message-ID"] != first
+    assert other.messages[0]["Message-ID"] != first
 
 
 async def test_a_refusal_for_good_is_not_tried_again(bench: Bench) -> None:
-    post = Post(at_data=["554 5.7.1 This is spam"])
+    post = MailServerDouble(at_data=["554 5.7.1 This is spam"])
     run = await _run(bench, post, _plan())
 
     assert [row["status"] for row in run["steps"]] == ["failed"]
@@ -76,7 +78,7 @@ async def test_a_refusal_for_good_is_not_tried_again(bench: Bench) -> None:
 
 
 async def test_a_subject_of_two_lines_is_refused_where_it_stands(bench: Bench) -> None:
-    post = Post()
+    post = MailServerDouble()
     run = await _run(bench, post, _plan(), week="7\nBcc: eve@evil.example")
 
     assert (run["status"], run["error"]["code"]) == ("failed", "mail_invalid")
@@ -97,7 +99,7 @@ async def test_without_a_mail_server_the_run_says_what_to_set(bench: Bench) -> N
 async def test_a_mail_is_held_under_every_policy_until_somebody_agrees(
     bench: Bench, write_policy: str | None
 ) -> None:
-    post = Post()
+    post = MailServerDouble()
     more = {} if write_policy is None else {"execution": {"write_policy": write_policy}}
     async with (
         mail_server(post, sign_in=True) as port,
@@ -106,7 +108,9 @@ async def test_a_mail_is_held_under_every_policy_until_somebody_agrees(
         run = await open_one.run(_plan(**more), inputs={"week": "7"})
 
     assert (run["status"], run["outcome"]) == ("succeeded", "drafts_waiting")
-    drafts = await bench.house.database.fetch("SELECT capability, arguments, preview FROM drafts")
+    drafts = await bench.application.database.fetch(
+        "SELECT capability, arguments, preview FROM drafts"
+    )
     assert [draft["capability"] for draft in drafts] == ["send_email"]
     assert drafts[0]["arguments"]["subject"] == "Report 7"
     assert drafts[0]["preview"] == (
@@ -132,5 +136,7 @@ async def test_a_mail_is_held_under_every_policy_until_somebody_agrees(
 async def test_a_mail_that_can_never_be_sent_is_not_saved(
     bench: Bench, change: dict[str, Any], pointer: str
 ) -> None:
-    report = validate(_plan({**MAIL, **change}), bench.house.registry, bench.house.limits)
+    report = validate(
+        _plan({**MAIL, **change}), bench.application.registry, bench.application.limits
+    )
     assert pointer in {finding.pointer for finding in report.findings}

@@ -233,7 +233,7 @@ async def test_a_message_is_held_under_every_policy_until_somebody_agrees(
         run = await open_one.run(plan, inputs={"who": "Ada"})
 
     assert (run["status"], run["outcome"]) == ("succeeded", "drafts_waiting")
-    (draft,) = await bench.house.database.fetch("SELECT arguments, preview FROM drafts")
+    (draft,) = await bench.application.database.fetch("SELECT arguments, preview FROM drafts")
     assert draft["preview"] == "Post to C0123 in Slack: Grüße an Ada"
     assert draft["arguments"]["token"] == "[secret slack_bot_token]"
     assert slack.requests == []
@@ -255,5 +255,7 @@ async def test_a_message_is_held_under_every_policy_until_somebody_agrees(
 async def test_a_message_that_can_never_be_posted_is_not_saved(
     bench: Bench, change: dict[str, Any], pointer: str
 ) -> None:
-    report = validate(_plan({**POST, **change}), bench.house.registry, bench.house.limits)
+    report = validate(
+        _plan({**POST, **change}), bench.application.registry, bench.application.limits
+    )
     assert pointer in {finding.pointer for finding in report.findings}

@@ -116,7 +116,7 @@ async def test_what_is_asked_with_the_run_s_token_counts_for_the_step_around_it(
     async def work(ctx: StepContext) -> Any:
         token = (await ctx.start()).token
         for _ in range(2):
-            held = await find_pass(bench.house.database, token)
+            held = await find_pass(bench.application.database, token)
             assert held is not None
             try:
                 await applications[0].gate.serve(
@@ -130,7 +130,7 @@ async def test_what_is_asked_with_the_run_s_token_counts_for_the_step_around_it(
 
     applications: list[Any] = []
     async with models_bench(bench, FakeModels(), asking(work)) as one:
-        applications.append(one.house)
+        applications.append(one.application)
         run = await one.run(document(_loop(step("a", "test.program"), budget_cap_usd=CAP)))
     # Two in the first item, one in the second; then nothing fits, and nothing has crossed it.
     assert (
@@ -148,7 +148,7 @@ async def test_calls_that_race_with_the_run_s_token_are_promised_the_step_s_mone
 
     async def work(ctx: StepContext) -> Any:
         token = (await ctx.start()).token
-        held = [await find_pass(bench.house.database, token) for _ in range(6)]
+        held = [await find_pass(bench.application.database, token) for _ in range(6)]
 
         async def ask(one: Any) -> None:
             try:
@@ -162,7 +162,7 @@ async def test_calls_that_race_with_the_run_s_token_are_promised_the_step_s_mone
     applications: list[Any] = []
     models = FakeModels(together=2)
     async with models_bench(bench, models, asking(work)) as one:
-        applications.append(one.house)
+        applications.append(one.application)
         run = await one.run(document(step("a", "test.program", budget_cap_usd=CAP)))
     assert run["status"] == "succeeded", run["error"]
     assert set(codes) == {None, "step_budget"}
@@ -179,7 +179,7 @@ async def test_an_answer_that_took_more_than_the_step_may_spend_fails_the_step(
     assert _told(run) == STOPPED
     assert run["cost_usd"] == Decimal("0.0006")
     assert [row["status"] for row in run["steps"]] == ["failed"]
-    booked = await bench.house.database.fetchval("SELECT sum(usd) FROM spend")
+    booked = await bench.application.database.fetchval("SELECT sum(usd) FROM spend")
     assert (booked, models.answered) == (run["cost_usd"], 1)
 
 
@@ -198,7 +198,7 @@ async def test_a_cap_that_is_crossed_stops_the_run_and_leaves_it_its_last_words(
     lines: list[str | None] = []
 
     async def work(ctx: StepContext) -> Any:
-        held = await find_pass(bench.house.database, (await ctx.start()).token)
+        held = await find_pass(bench.application.database, (await ctx.start()).token)
         assert held is not None
         await applications[0].gate.serve(
             CapabilityCaller(held.actor, held=held), "test.note", {"mark": "token"}
@@ -220,10 +220,12 @@ async def test_a_cap_that_is_crossed_stops_the_run_and_leaves_it_its_last_words(
     plan = document(
         _ask("a"), step("free", "test.note"), execution={**execution, "on_failure": last}
     )
-    await bench.house.database.execute("UPDATE workspaces SET cost_cap_daily_usd = $1", _usd(space))
+    await bench.application.database.execute(
+        "UPDATE workspaces SET cost_cap_daily_usd = $1", _usd(space)
+    )
     action = asking(work, uses=(LLM, "test.note"))
     async with models_bench(bench, models, action) as one:
-        applications.append(one.house)
+        applications.append(one.application)
         run = await one.run(plan)
     assert _told(run) == ("failed", code, "over_budget")
     assert {row["step"]: row["status"] for row in run["steps"]} == {

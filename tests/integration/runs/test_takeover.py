@@ -88,7 +88,7 @@ async def test_a_crash_before_the_end_still_ends_the_run_once(bench: Bench) -> N
     async with bench.worker():
         run = await bench.until(run_id)
     assert (run["status"], run["output"]) == ("succeeded", True)
-    kinds = await bench.house.database.fetch("SELECT type FROM events")
+    kinds = await bench.application.database.fetch("SELECT type FROM events")
     assert [row["type"] for row in kinds] == ["automation.run.succeeded"]
 
 
@@ -104,14 +104,14 @@ async def test_a_write_to_our_own_tables_happens_once_although_its_step_is_repea
     async with bench.worker():
         run = await bench.until(run_id)
     assert run["status"] == "succeeded", run["error"]
-    assert await bench.house.database.fetchval("SELECT count(*) FROM notifications") == 1
+    assert await bench.application.database.fetchval("SELECT count(*) FROM notifications") == 1
     assert run["effects"] == 1
 
 
 async def test_a_resumed_call_that_asks_something_else_fails_clearly(bench: Bench) -> None:
     plan = document(step("tell", "notification", {"title": "once"}))
     run_id = await _crash_at(bench, plan, "end.before")
-    await bench.house.database.execute("UPDATE calls SET arguments_hash = 'other'")
+    await bench.application.database.execute("UPDATE calls SET arguments_hash = 'other'")
     async with bench.worker():
         run = await bench.until(run_id)
     assert (run["status"], run["reason"]) == ("failed", "call_mismatch")
@@ -131,7 +131,7 @@ async def test_the_old_owner_s_record_is_refused_by_its_fence(bench: Bench) -> N
             bench.outside.release.set()
             run = await bench.until(made.run_id)
     assert run["status"] == "succeeded"
-    rows = await bench.house.database.fetch("SELECT step, fence FROM steps ORDER BY step")
+    rows = await bench.application.database.fetch("SELECT step, fence FROM steps ORDER BY step")
     assert [(row["step"], row["fence"]) for row in rows] == [("a", 3), ("b", 3)]
     assert bench.outside.keys == {f"{made.run_id}/b/1": 1}
 
@@ -142,7 +142,7 @@ async def test_a_worker_that_wakes_up_too_late_drops_its_runs_and_starts_afresh(
     made = await bench.dispatch(document(step("a", "test.hang")))
     async with bench.worker(heartbeat_seconds=0.1, lease_seconds=6.0) as worker:
         await bench.outside.started.wait()
-        await bench.house.database.execute(LEASES_OVER)
+        await bench.application.database.execute(LEASES_OVER)
         async with asyncio.timeout(60):
             while not bench.outside.stopped:
                 await asyncio.sleep(0.01)
@@ -159,7 +159,7 @@ async def test_a_worker_that_wakes_up_too_late_drops_its_runs_and_starts_afresh(
 async def test_a_run_that_was_claimed_under_a_lost_lease_does_not_begin_under_the_next(
     bench: Bench,
 ) -> None:
-    database = bench.house.database
+    database = bench.application.database
     made = await bench.dispatch(document(step("a", "test.note", {"mark": "a"})))
     # As if it had been owned before: what was recorded is read before it goes on.
     await database.execute("UPDATE runs SET fence = 4")
@@ -187,7 +187,7 @@ async def test_a_worker_that_froze_inside_a_transaction_holds_up_nobody(
     bench: Bench, database_url: str
 ) -> None:
     """Postgres itself would wait for the rest of a statement for as long as that takes."""
-    database = bench.house.database
+    database = bench.application.database
     made = await bench.dispatch(document(step("a", "test.note", {"mark": "a"})))
     async with database.transaction() as tx:
         place = queue.WorkerRegistration("elsewhere/4242", "elsewhere", 4242, ("fast",), 1)
@@ -205,7 +205,7 @@ async def test_a_worker_that_froze_inside_a_transaction_holds_up_nobody(
         await database.execute(LEASES_OVER)
         async with asyncio.timeout(60):
             while (await bench.read(made.run_id))["status"] != "pending":
-                await rescue(database, bench.house.limits)
+                await rescue(database, bench.application.limits)
         with pytest.raises((asyncpg.PostgresError, asyncpg.InterfaceError)):
             await frozen.execute("SELECT 1")
         # A process of the same number on another machine is none of its business.
@@ -239,7 +239,7 @@ async def test_a_run_whose_claim_never_reached_its_worker_is_put_back_and_ends(
 
 
 async def test_a_stray_is_put_back_by_its_claim_and_no_later_one(bench: Bench) -> None:
-    database, limits = bench.house.database, bench.house.limits
+    database, limits = bench.application.database, bench.application.limits
     made = await bench.dispatch(document(step("a", "test.note")))
     async with database.transaction() as tx:
         place = queue.WorkerRegistration("elsewhere/4242", "elsewhere", 4242, ("fast",), 1)
@@ -269,7 +269,7 @@ async def test_a_run_that_loses_three_workers_without_progress_is_dead_with_evid
     run = await bench.read(made.run_id)
     assert (run["status"], run["reason"], run["outcome"]) == ("dead", "poison", "failed")
     assert "3 times" in run["error"]["detail"]
-    await bench.house.control.retry(bench.house.workspace_id, made.run_id)
+    await bench.application.control.retry(bench.application.workspace_id, made.run_id)
     bench.outside.release.set()
     async with bench.worker():
         assert (await bench.until(made.run_id))["status"] == "succeeded"
@@ -301,7 +301,7 @@ async def test_losses_of_the_whole_machine_do_not_count(bench: Bench) -> None:
 
 async def test_losses_of_the_database_do_not_count(bench: Bench) -> None:
     """A run that was claimed before the database was started has lost the database too."""
-    database = bench.house.database
+    database = bench.application.database
     # The database of the tests may have been started long ago, and that counts as working time.
     day = 86_400
     hang = step("a", "test.hang", timeout_seconds=day)
@@ -332,7 +332,7 @@ async def test_a_suspect_beside_others_is_not_to_blame_for_the_death_of_their_wo
     await _lose_one_after_another(bench, made.run_id, 2)
     assert (await bench.read(made.run_id))["takeovers"] == 2
     other = await bench.dispatch(document(step("b", "test.hang"), name="other"))
-    database = bench.house.database
+    database = bench.application.database
     for _ in range(3):
         async with database.transaction() as tx:
             place = queue.WorkerRegistration("here/1", "here", 1, ("fast",), 2, "up")
@@ -350,7 +350,7 @@ async def _suspect_and_others(bench: Bench) -> tuple[UUID, list[UUID]]:
     """A run that hangs and has lost two workers already, and three that nothing is known about."""
     made = await bench.dispatch(document(step("a", "test.hang")))
     await _lose_one_after_another(bench, made.run_id, 2)
-    await bench.house.database.execute("DELETE FROM workers")
+    await bench.application.database.execute("DELETE FROM workers")
     others = [
         await bench.dispatch(document(step("b", "test.note"), name=f"other {number}"))
         for number in range(3)
@@ -387,7 +387,7 @@ async def test_a_worker_that_is_busy_makes_room_for_a_suspect_that_is_to_run_alo
     bench: Bench,
 ) -> None:
     made = await bench.dispatch(document(step("a", "test.note", {"mark": "suspect"})))
-    await bench.house.database.execute("UPDATE runs SET takeovers = 2, due_at = 'infinity'")
+    await bench.application.database.execute("UPDATE runs SET takeovers = 2, due_at = 'infinity'")
     busy = await bench.dispatch(document(step("b", "test.hang"), name="busy"))
     beside: list[int] = []
 
@@ -398,7 +398,7 @@ async def test_a_worker_that_is_busy_makes_room_for_a_suspect_that_is_to_run_alo
     async with bench.worker(watch=watch, alone_seconds=60.0) as worker:
         async with asyncio.timeout(PATIENCE):
             await bench.outside.started.wait()
-        await bench.house.database.execute(
+        await bench.application.database.execute(
             "UPDATE runs SET due_at = now() WHERE id = $1", made.run_id
         )
         # Longer than it takes to look for suspects, shorter than room is made for them.
@@ -428,7 +428,7 @@ async def test_a_stop_hands_back_what_is_under_way_and_another_worker_goes_on(
         await bench.outside.started.wait()
     run = await bench.read(made.run_id)
     assert (run["status"], run["takeovers"]) == ("pending", 0)
-    assert await bench.house.database.fetchval("SELECT count(*) FROM workers") == 0
+    assert await bench.application.database.fetchval("SELECT count(*) FROM workers") == 0
     bench.outside.release.set()
     async with bench.worker():
         assert (await bench.until(made.run_id))["status"] == "succeeded"
@@ -436,8 +436,8 @@ async def test_a_stop_hands_back_what_is_under_way_and_another_worker_goes_on(
 
 async def test_a_damaged_definition_fails_its_run_and_blocks_nobody(bench: Bench) -> None:
     broken = await bench.dispatch(document(step("a", "test.echo"), name="broken"))
-    await bench.house.database.execute("""UPDATE definitions SET document = '{"plan": 7}'""")
-    bench.house.versions.forget()
+    await bench.application.database.execute("""UPDATE definitions SET document = '{"plan": 7}'""")
+    bench.application.versions.forget()
     good = await bench.dispatch(document(step("a", "test.echo"), name="good"))
     async with bench.worker():
         assert (await bench.until(good.run_id))["status"] == "succeeded"
@@ -456,10 +456,10 @@ async def test_a_database_that_goes_and_comes_back_is_told_once_each(
 
     caplog.set_level("INFO", "mainspring.runs.worker")
     async with bench.worker(heartbeat_seconds=0.2) as worker:
-        async with bench.house.database.transaction() as tx:
+        async with bench.application.database.transaction() as tx:
             await tx.execute("LOCK TABLE workers IN ACCESS EXCLUSIVE MODE")
             for _ in range(3):
-                await until_in_line(bench.house.database)
+                await until_in_line(bench.application.database)
                 await cut_off(tx)
             await until_said("The database is away")
         await until_said("The database is back")

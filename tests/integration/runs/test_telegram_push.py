@@ -79,7 +79,7 @@ async def test_a_nudge_is_sent_at_once_under_auto_confirm_safe_and_no_secret_is_
     kept = await everything(world[0])
     assert TOKEN not in kept
     assert CHAT not in kept
-    used = await world[0].house.database.fetch(
+    used = await world[0].application.database.fetch(
         "SELECT subject, detail FROM audit_log WHERE action = 'secret.used' ORDER BY subject"
     )
     assert [row["subject"] for row in used] == ["telegram_bot_token", "telegram_chat_id"]

@@ -25,7 +25,7 @@ WALK = step(
 
 async def test_an_mcp_request_is_a_span_of_its_route(bench: Bench) -> None:
     with collecting() as collector:
-        application = replace(bench.house, telemetry=TelemetryExporter(collector.address))
+        application = replace(bench.application, telemetry=TelemetryExporter(collector.address))
         async with served(application, own_app=True) as api:
             await api.client.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "ping"})
         await application.telemetry.aclose()
@@ -38,8 +38,8 @@ async def test_a_request_and_its_run_are_told_as_spans_that_point_to_each_other(
     bench: Bench,
 ) -> None:
     with collecting() as collector:
-        application = replace(bench.house, telemetry=TelemetryExporter(collector.address))
-        notified = replace(bench, house=application)
+        application = replace(bench.application, telemetry=TelemetryExporter(collector.address))
+        notified = replace(bench, application=application)
         async with served(application, own_app=True) as api:
             called = await hook(notified, api, webhook(), plan=[WALK])
             answer = await called.fire({"word": HIDDEN}, headers={"traceparent": CALLER})
@@ -92,8 +92,8 @@ async def test_a_request_and_its_run_are_told_as_spans_that_point_to_each_other(
 
 async def test_a_run_that_slept_goes_on_in_its_trace(bench: Bench) -> None:
     with collecting() as collector:
-        application = replace(bench.house, telemetry=TelemetryExporter(collector.address))
-        notified = replace(bench, house=application)
+        application = replace(bench.application, telemetry=TelemetryExporter(collector.address))
+        notified = replace(bench, application=application)
         made = await notified.dispatch(
             document(
                 step("rest", "delay", {"seconds": 1}), step("one", "transform_data", {"output": 1})
@@ -114,8 +114,8 @@ async def test_a_run_that_slept_goes_on_in_its_trace(bench: Bench) -> None:
 async def test_a_collector_that_is_away_costs_a_line(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
-    application = replace(bench.house, telemetry=TelemetryExporter("http://127.0.0.1:9"))
-    notified = replace(bench, house=application)
+    application = replace(bench.application, telemetry=TelemetryExporter("http://127.0.0.1:9"))
+    notified = replace(bench, application=application)
 
     with caplog.at_level(logging.WARNING):
         for name in ("one", "two"):

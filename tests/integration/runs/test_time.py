@@ -74,7 +74,7 @@ async def test_a_heartbeat_that_waited_does_not_put_step_times_before_their_requ
     bench: Bench,
 ) -> None:
     """The heartbeat's answer carries the time at which its transaction began."""
-    database = bench.house.database
+    database = bench.application.database
     lease = "SELECT max(lease_until) FROM workers"
     async with bench.worker(heartbeat_seconds=1.0, lease_seconds=60.0):
         async with database.transaction() as tx:

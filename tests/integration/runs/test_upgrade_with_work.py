@@ -45,7 +45,7 @@ _COLUMNS = "SELECT id, status, finished_at, fence, inputs::text FROM runs WHERE 
 
 async def lived_in(bench: Bench) -> dict[str, list[UUID]]:
     """A hundred runs in each state; those under way have one of three steps on record."""
-    application = bench.house
+    application = bench.application
     async with application.database.transaction() as tx:
         await ensure_partitions(tx, await tx.fetchval("SELECT now()"))
         await ensure_workspace(tx, application.workspace_id, "Home")
@@ -73,14 +73,14 @@ async def test_runs_in_every_state_outlast_an_upgrade_and_a_downgrade(
 ) -> None:
     outside = Outside()
     async with elsewhere(empty_database_url, tmp_path, outside) as bench:
-        database = bench.house.database
+        database = bench.application.database
         await migrate(database, upto=BEFORE)
         made = await lived_in(bench)
         final = [one for status in FINAL for one in made[status]]
         before = await ended(database, final)
 
         await migrate(database)
-        await prepare_database(bench.house)
+        await prepare_database(bench.application)
         assert await read_schema_version(database) > BEFORE
         async with bench.worker():
             async with asyncio.timeout(PATIENCE * 3):
@@ -99,7 +99,7 @@ async def test_runs_in_every_state_outlast_an_upgrade_and_a_downgrade(
             "INSERT INTO halts (id, workspace_id, scope, reason, halted_by) "
             "VALUES ($1, $2, 'workspace', 'x', $1)",
             generate_id(),
-            bench.house.workspace_id,
+            bench.application.workspace_id,
         )
         parked = made["pending"][0]
         await database.execute(

@@ -41,7 +41,7 @@ async def _lose(
     bench: Bench, first: queue.WorkerRegistration, second: queue.WorkerRegistration
 ) -> dict[str, Any]:
     """A run whose worker is lost, and put back when the second worker has a lease."""
-    database = bench.house.database
+    database = bench.application.database
     made = await bench.dispatch(document(step("a", "test.note")))
     async with database.transaction() as tx:
         worker = await queue.register(tx, first, 3600)
@@ -49,7 +49,7 @@ async def _lose(
     await database.execute(LEASES_OVER)
     async with database.transaction() as tx:
         await queue.register(tx, second, 3600)
-    await rescue(database, bench.house.limits)
+    await rescue(database, bench.application.limits)
     run = await database.fetchrow("SELECT status, takeovers, losses FROM runs")
     assert run is not None
     assert run["status"] == "pending"
@@ -84,6 +84,6 @@ async def test_a_container_that_was_restarted_with_its_machine_does_not_count(
 
 async def test_a_worker_registers_the_mark_of_its_process(bench: Bench) -> None:
     async with bench.worker(), asyncio.timeout(60):
-        while not (marks := await bench.house.database.fetch("SELECT mark FROM workers")):
+        while not (marks := await bench.application.database.fetch("SELECT mark FROM workers")):
             await asyncio.sleep(0.01)
     assert [row["mark"] for row in marks] == [get_process_id()]

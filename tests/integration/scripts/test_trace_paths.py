@@ -33,7 +33,7 @@ async def test_nothing_is_traced_outside_of_the_server(bench: Bench) -> None:
     tracer = Tracer()
 
     async def call() -> None:
-        await asyncio.create_task(bench.house.registry.of(bench.house.workspace_id))
+        await asyncio.create_task(bench.application.registry.of(bench.application.workspace_id))
 
     with tracer.installed():
         assert await tracer.trace(call) == {}

@@ -21,12 +21,12 @@ OURS, THEIRS = "xoxb-ours-0123456789", "xoxb-theirs-0123456789"
 
 @pytest_asyncio.fixture
 async def api(bench: Bench) -> AsyncIterator[Api]:
-    async with served(bench.house, own_app=True) as made:
+    async with served(bench.application, own_app=True) as made:
         yield made
 
 
 async def _editor(bench: Bench) -> dict[str, str]:
-    application = bench.house
+    application = bench.application
     return await token_of(
         application.database, application.workspace_id, FIRST_MEMBER, role=Role.EDITOR
     )
@@ -34,7 +34,7 @@ async def _editor(bench: Bench) -> dict[str, str]:
 
 async def _set(api: Api, header: dict[str, str], name: str, value: str) -> tuple[int, Any]:
     body = {"name": name, "value": value}
-    answer = await api.stranger.post(f"{ROOT}/secrets", json=body, headers=header)
+    answer = await api.anonymous.post(f"{ROOT}/secrets", json=body, headers=header)
     return answer.status_code, answer.json()
 
 
@@ -72,7 +72,7 @@ async def test_an_editor_token_gives_an_agreed_automation_no_other_account(
     assert kept == {"slack_bot_token": OURS}
 
     # Forgetting it first is no way around.
-    await api.stranger.delete(f"{ROOT}/secrets/slack_bot_token", headers=header)
+    await api.anonymous.delete(f"{ROOT}/secrets/slack_bot_token", headers=header)
     assert (await _set(api, header, "slack_bot_token", THEIRS))[0] == 403
     body = {"name": "slack_bot_token", "value": OURS}
     assert (await api.client.post(f"{ROOT}/secrets", json=body)).status_code == 201
@@ -88,7 +88,7 @@ async def test_a_secret_counts_where_a_write_uses_it_and_not_where_a_read_does(
     header = await _editor(bench)
     await _agreed(api, fetch("read", "reading"), fetch("send", "sending", method="POST"))
     unseen = fetch("send", "unseen", method="POST")
-    made = await api.stranger.post(
+    made = await api.anonymous.post(
         f"{ROOT}/automations", json=document(unseen, name="Unseen"), headers=header
     )
     assert made.json()["consent"] is not None
@@ -117,7 +117,7 @@ MODEL = {"name": "local", "base_url": "https://models.example/v1", "models": ["s
 
 async def _connect_model(api: Api, header: dict[str, str], **more: Any) -> tuple[int, Any]:
     place = f"{ROOT}/capabilities/connect_model"
-    answer = await api.stranger.post(place, json={**MODEL, **more}, headers=header)
+    answer = await api.anonymous.post(place, json={**MODEL, **more}, headers=header)
     return answer.status_code, answer.json()
 
 
@@ -167,7 +167,7 @@ async def test_a_model_counts_in_the_agreed_version_that_a_program_has_left(
 
 
 async def test_a_refusal_names_no_automation_of_another_workspace(api: Api, bench: Bench) -> None:
-    async with bench.house.database.transaction() as tx:
+    async with bench.application.database.transaction() as tx:
         other = await add_workspace(tx, FIRST_MEMBER, "Other", Role.OWNER)
     async with browser(api, FIRST_MEMBER) as page:
         await page.ask("POST", "/session/workspace", json={"workspace_id": str(other)})

@@ -105,7 +105,7 @@ async def test_twenty_agents_race_a_day_s_money_over_the_wire_and_overspend_by_n
         for application in applications:
             await stack.enter_async_context(application.bench.worker(slots=RUNS))
         runs = [await applications[0].bench.until(run_id, patience=240) for run_id in started]
-        books = await applications[0].bench.house.database.fetchrow(
+        books = await applications[0].bench.application.database.fetchrow(
             "SELECT (SELECT sum(usd) FROM spend) AS spent, sum(cost_usd) AS told, "
             "count(*) AS asks FROM llm_usage"
         )
@@ -201,7 +201,7 @@ async def test_an_agent_calls_the_tools_of_others_until_they_are_changed_under_i
             told = models.requests[-1]
             echo = next(tool for tool in changed["tools"] if tool["name"] == "echo")
             agreed = {"connection_id": one, "tools": [{"name": "echo", "hash": echo["hash"]}]}
-            await application.bench.house.gate.direct(
+            await application.bench.application.gate.direct(
                 CapabilityCaller(OWNER), "agree_to_tools", agreed
             )
             models.play([said(*asks), said(text="It said so again.")])

@@ -31,7 +31,7 @@ def every_order_was_heard_and_carried_out(found: AuthoringOutcome) -> None:
     """Or else nothing here would show that the others hold."""
     obeyed = Counter(WAYS[int(sign[2])] for sign in found.mind.obeyed)
     assert obeyed == {way: len(orders) for way, orders in found.laid.items()}
-    ordered_actions = {order.errand.sentence for orders in found.laid.values() for order in orders}
+    ordered_actions = {order.action.sentence for orders in found.laid.values() for order in orders}
     assert ordered_actions == {errand.sentence for errand in author_errands(found.facts)}
     assert found.mind.asked_in_vain > 60
     assert found.mind.reviews > 5
@@ -65,12 +65,12 @@ def no_content_and_no_secret_was_told_to_a_model(found: AuthoringOutcome) -> Non
     assert "{{ secrets.shop_key }}" in found.hay
     # Names are told, and what is written about boards is not.
     assert found.laid["board name"][0].signs[0] in found.hay
-    assert [order.name for order in found.untold if order.signs[0] in found.hay] == []
+    assert [order.name for order in found.unsent if order.signs[0] in found.hay] == []
 
 
 def no_order_steps_out_of_its_marks(found: AuthoringOutcome) -> None:
-    assert [text for text in found.told if SIGN.search(MARKED.sub("", text))] == []
-    assert sum(bool(SIGN.search(text)) for text in found.told) > 15
+    assert [text for text in found.sent_texts if SIGN.search(MARKED.sub("", text))] == []
+    assert sum(bool(SIGN.search(text)) for text in found.sent_texts) > 15
 
 
 def what_is_proposed_is_told_by_rules_whatever_a_reviewer_says(found: AuthoringOutcome) -> None:
@@ -85,7 +85,7 @@ def what_is_proposed_is_told_by_rules_whatever_a_reviewer_says(found: AuthoringO
         for wrong in wrongs(found.facts):
             if wrong.document["plan"] == made["definition"]["plan"]:
                 shown.add(wrong.sentence)
-                missing = [word for word in wrong.told if not any(word in text for text in flags)]
+                missing = [word for word in wrong.flags if not any(word in text for text in flags)]
                 assert missing == [], (wrong.sentence, flags)
     assert len(shown) >= 5
     reviewed = [made["review"] for made in found.proposals]

@@ -231,9 +231,9 @@ async def test_nothing_that_lets_a_connection_in_can_be_read_anywhere(
         await _read_back(story)
         await story.ask("DELETE", "/integrations/notebook/connection")
         await story.ask("DELETE", "/oauth-clients/acme")
-        assert await add_tables(hay, here.house.database) > 100
-        add_files(hay, here.house.settings.home, leave_out=("master.key",))
-        assert not here.stranger.requests, "nobody else was told anything"
+        assert await add_tables(hay, here.application.database) > 100
+        add_files(hay, here.application.settings.home, leave_out=("master.key",))
+        assert not here.unknown_provider.requests, "nobody else was told anything"
         sent = b"".join(here.provider.requests).decode("latin-1")
         assert all(one in sent for name, one in planted.items() if name.startswith("access"))
     for record in caplog.records:

@@ -31,7 +31,7 @@ from mainspring.surfaces.mcp import server
 from mainspring.surfaces.services import ApplicationServices
 from mainspring.workspace.automations import FIRST_MEMBER, list_triggers
 from scripts.consent_matrix import PAGE, ROWS, Operation, Outcome, written
-from tests.kit.agents import Minds, agents_bench, calls, ends, thinking
+from tests.kit.agents import ScriptedModels, agents_bench, calls, ends, thinking
 from tests.kit.api import Api, served
 from tests.kit.authoring import CapabilityClient, draft
 from tests.kit.bench import Bench, document, step
@@ -71,8 +71,8 @@ def over_mcp(client: Client) -> Call:
 
 async def _ran(bench: Bench, plan: Mapping[str, Any]) -> tuple[str | None, dict[str, Any]]:
     """A run of an automation that a person has agreed to; or the code of what is wrong with it."""
-    words = await bench.house.registry.of(bench.house.workspace_id)
-    findings = validate(plan, words, bench.house.limits).findings
+    words = await bench.application.registry.of(bench.application.workspace_id)
+    findings = validate(plan, words, bench.application.limits).findings
     if findings:
         return findings[0].code, {}
     return None, await bench.until((await bench.dispatch(plan)).run_id)
@@ -101,7 +101,7 @@ def in_a_run(bench: Bench) -> Call:
     return call
 
 
-def by_an_agent(bench: Bench, models: Minds) -> Call:
+def by_an_agent(bench: Bench, models: ScriptedModels) -> Call:
     """The model of an agent step asks for the call, which is its only tool."""
     made = 0
 
@@ -114,7 +114,7 @@ def by_an_agent(bench: Bench, models: Minds) -> Call:
         if code is not None:
             return code, None
         assert run["status"] == "succeeded", run["error"]
-        (answer,) = models.told
+        (answer,) = models.tool_results
         (record,) = [one for one in run["calls"] if one["capability"] == name]
         if record["error"] is not None:
             return record["error"]["code"], None
@@ -157,7 +157,7 @@ class Trial:
             await self.meets(automation_id)
 
     async def _kept(self, automation_id: str) -> dict[str, Any]:
-        return await CapabilityClient(self.bench).kept(automation_id)
+        return await CapabilityClient(self.bench).stored(automation_id)
 
     async def create(self) -> Outcome:
         code, made = await self.call("save_automation_draft", draft(name="made here"))
@@ -221,7 +221,7 @@ class Trial:
         return "works"
 
     async def trigger(self) -> Outcome:
-        one, application = UUID(await self._unagreed("to fire")), self.bench.house
+        one, application = UUID(await self._unagreed("to fire")), self.bench.application
         async with application.database.acquire() as connection:
             (row,) = await list_triggers(connection, application.workspace_id, one)
         request = RunRequest(
@@ -241,7 +241,7 @@ class Trial:
         await self._meet(str(saved.automation_id))
         run = await self.bench.dispatch(plan)
         await self.bench.until(run.run_id, "waiting")
-        question = await self.bench.house.database.fetchval(
+        question = await self.bench.application.database.fetchval(
             "SELECT id FROM approvals WHERE run_id = $1", run.run_id
         )
         return str(question)
@@ -307,7 +307,7 @@ class Commands(Trial):
         assert await self._done("save", str(file))
 
     async def _agreed(self, name: str) -> Any:
-        one = await self.bench.house.database.fetchval(
+        one = await self.bench.application.database.fetchval(
             "SELECT id FROM automations WHERE name = $1", name
         )
         return (await self._kept(one))["agreed"]
@@ -358,13 +358,13 @@ class Commands(Trial):
 async def _logged_in(api: Api) -> str:
     """The session of `mainspring login`, which a person has confirmed in a browser."""
     place = f"{ROOT}/session/terminal"
-    begun = (await api.stranger.post(place, json={"label": "a terminal"})).json()
+    begun = (await api.anonymous.post(place, json={"label": "a terminal"})).json()
     async with browser(api, FIRST_MEMBER) as page:
         given = {"code": begun["code"], "confirm": True}
         answer = await page.ask("POST", "/session/terminal/answer", json=given)
         assert answer.status_code == 200, answer.text
     collected = {"device_code": begun["device_code"]}
-    session: str = (await api.stranger.post(f"{place}/collect", json=collected)).json()["session"]
+    session: str = (await api.anonymous.post(f"{place}/collect", json=collected)).json()["session"]
     return session
 
 
@@ -402,7 +402,7 @@ def _commands(
     @asynccontextmanager
     async def opened(found: Settings) -> AsyncIterator[ApplicationServices]:
         async with open_application(
-            replace(here.bench.house.settings, token=found.token)
+            replace(here.bench.application.settings, token=found.token)
         ) as application:
             yield application_services(application)
 
@@ -479,15 +479,15 @@ async def _holder(name: str, api: Api, here: Office, folder: Path) -> AsyncItera
             yield Trial(api, here, in_a_run(here.bench))
         case _:
             assert name == "agent in a run"
-            models = here.bench.house.gate.models
-            assert isinstance(models, Minds)
+            models = here.bench.application.gate.models
+            assert isinstance(models, ScriptedModels)
             yield Trial(api, here, by_an_agent(here.bench, models))
 
 
 @pytest_asyncio.fixture
 async def here(bench: Bench) -> AsyncIterator[Office]:
     """A house with a Slack on loopback, and with models that answer what a test says."""
-    async with office(bench) as made, agents_bench(made.bench, Minds()) as thinks:
+    async with office(bench) as made, agents_bench(made.bench, ScriptedModels()) as thinks:
         yield replace(made, bench=thinks)
 
 
@@ -497,10 +497,10 @@ async def test_a_credential_can_do_what_its_row_says(
 ) -> None:
     # A client that opens a page and has no answer is not waited for.
     monkeypatch.setattr(server, "CLIENT_SECONDS", 0.5)
-    monkeypatch.setenv("MAINSPRING_HOME", str(here.bench.house.settings.home))
+    monkeypatch.setenv("MAINSPRING_HOME", str(here.bench.application.settings.home))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     async with (
-        served(here.bench.house) as api,
+        served(here.bench.application) as api,
         here.bench.worker(),
         _holder(name, api, here, tmp_path) as trial,
     ):
@@ -509,7 +509,7 @@ async def test_a_credential_can_do_what_its_row_says(
 
 
 async def test_a_recipe_waits_for_a_person_and_so_does_what_an_upgrade_adds(bench: Bench) -> None:
-    application, codex = bench.house, Codex(bench.house)
+    application, codex = bench.application, Codex(bench.application)
 
     def version(number: str, cap: float) -> dict[str, Any]:
         caps = {"execution": {"cost_cap_daily_usd": cap}}
@@ -531,7 +531,7 @@ async def test_a_recipe_waits_for_a_person_and_so_does_what_an_upgrade_adds(benc
 
 
 async def test_an_import_waits_for_a_person_also_when_a_person_brings_it(bench: Bench) -> None:
-    application = bench.house
+    application = bench.application
     came_to: dict[Operation, Outcome] = {}
     caps: list[tuple[Operation, float]] = [
         ("create", 0.5),

@@ -37,7 +37,7 @@ from tests.kit.definition_entry_points import (
     tables,
     watched,
 )
-from tests.kit.foreign_documents import Bait, Foreign, exports, yaml_texts
+from tests.kit.foreign_documents import Bait, ForeignDocument, exports, yaml_texts
 from tests.kit.hostile_definitions import RIGHT, hostile
 
 # One door for each document, in turn; those that take longest come less often.
@@ -115,16 +115,16 @@ async def test_no_door_runs_anything_of_a_definition_and_a_dry_run_sends_nothing
         everything, before = made.everything(), _peak()
         with watched(made):
             said = await _sent(made)
-        scheduler = build_scheduler(made.house)
-        fired = await scheduler.once(made.house.clock.now() + timedelta(days=1))
+        scheduler = build_scheduler(made.application)
+        fired = await scheduler.once(made.application.clock.now() + timedelta(days=1))
         kept, calls, grown = await tables(made), made.listener.connections, _peak() - before
 
         with subtests.test("every door has seen every kind"):
             kinds = Counter(what.kind for what in everything)
             assert (kinds["export"] >= 140, kinds["yaml"] >= 25, kinds["ours"] >= 60) == (True,) * 3
             assert len({what.name for what in everything}) == len(everything)
-            assert {one.door for one in said} == ENDPOINTS.keys()
-            assert min(Counter(one.door for one in said).values()) >= 9
+            assert {one.entry_point for one in said} == ENDPOINTS.keys()
+            assert min(Counter(one.entry_point for one in said).values()) >= 9
         with subtests.test("each is refused with places, or is text and a proposal"):
             assert [f"{wrong}: {one.label}" for one in said for wrong in faults(made, one)] == []
         with subtests.test("nothing was run, called, opened or shown"):
@@ -136,7 +136,9 @@ async def test_no_door_runs_anything_of_a_definition_and_a_dry_run_sends_nothing
             assert grown <= MEGABYTES
         with subtests.test("a definition is right or refused, and a script is built, not begun"):
             # A script that never ends is right: nobody has waited for it.
-            right = [one.what.name for one in said if one.door == "validate" and _is_right(one)]
+            right = [
+                one.what.name for one in said if one.entry_point == "validate" and _is_right(one)
+            ]
             assert set(right) == RIGHT
         with subtests.test("a proposal takes no more words by an answer than by a request"):
             await _has_bounds(made)
@@ -193,7 +195,7 @@ def test_a_file_of_strangers_is_judged_by_the_command_line_and_nothing_else(
     ours = [
         what for place, what in enumerate(hostile(bait)) if place % 3 == 0 or "odd" in what.name
     ]
-    some: list[Foreign] = [*list(exports(bait))[::9], *yaml_texts(bait), *ours]
+    some: list[ForeignDocument] = [*list(exports(bait))[::9], *yaml_texts(bait), *ours]
     files = []
     for number, what in enumerate(some):
         place = tmp_path / f"{number}.json"

@@ -57,7 +57,7 @@ from tests.unit.integrations.test_ics import calendar
 from tests.unit.outbound.egress.test_ssrf import (
 =======
 from tests.kit.handler_context import CONNECTION, MEMBER, WORKSPACE, visiting
-from tests.kit.loopback_doubles import Names, RecordingDial, always, answer, local_server
+from tests.kit.loopback_doubles import RecordingDial, ResolverDouble, always, answer, local_server
 from tests.unit.gate.egress.test_ssrf import (
 >>>>>>> ed3f9810 (Name test kit, bench and fuzz modules after their topics):tests/integration/security/test_integration_egress.py
     ALLOWED,
@@ -76,8 +76,8 @@ SECRETS = {"token": TOKEN, "api_key": TOKEN, "bot_token": TOKEN, "password": TOK
 Door = Callable[[Egress, str], Awaitable[object]]
 
 
-def _egress(dial: RecordingDial, names: Names | None = None) -> Egress:
-    return Egress(Limits(), resolve=names or Names(NAMES), dial=dial, trust=TRUST)
+def _egress(dial: RecordingDial, names: ResolverDouble | None = None) -> Egress:
+    return Egress(Limits(), resolve=names or ResolverDouble(NAMES), dial=dial, trust=TRUST)
 
 
 async def _over(egress: Egress, hosts: frozenset[str]) -> CallContext:
@@ -159,7 +159,7 @@ async def test_no_redirect_leads_a_door_elsewhere_and_nothing_secret_goes_along(
     # Another host of the public is not the one that was named either, nor is less protection.
     for to in (f"https://{ALLOWED}:8443/", f"http://{ALLOWED}:81/", "https://other.example/"):
         dial = RecordingDial([_leads(302, to)])
-        names = Names({**NAMES, "other.example": ["93.184.216.35"]})
+        names = ResolverDouble({**NAMES, "other.example": ["93.184.216.35"]})
         problem = await _problem(DOORS[name](_egress(dial, names), f"{scheme}://{ALLOWED}/"))
         assert dial.dialled == [(PUBLIC, port)], to
         assert problem is not None
@@ -226,7 +226,7 @@ async def test_what_lets_a_connection_in_never_leaves_the_host_it_belongs_to(nam
     for place, url in enumerate(["http://other.example/", f"http://{ALLOWED}/", *FORBIDDEN]):
         status = (301, 302, 303, 307, 308)[place % 5]
         dial = RecordingDial([_leads(status, url)], [_leads(status, url)])
-        names = Names({**NAMES, "other.example": ["93.184.216.35"]})
+        names = ResolverDouble({**NAMES, "other.example": ["93.184.216.35"]})
         way = _connected(integration, _egress(dial, names))
         problem = await _problem(fetch_account_name(way, ACTOR, SystemClock()))
         assert problem is not None, url
@@ -240,7 +240,7 @@ async def test_what_lets_a_connection_in_never_leaves_the_host_it_belongs_to(nam
 async def test_a_redirect_within_the_hosts_of_a_connection_goes_on_without_its_token() -> None:
     away = "93.184.216.35"
     dial = RecordingDial([_leads(307, "https://files.example/x")], [answer(200, b"{}")])
-    names = Names({**NAMES, "files.example": [away]})
+    names = ResolverDouble({**NAMES, "files.example": [away]})
     hosts = frozenset({f"{ALLOWED}:443", "files.example"})
     way = _connected(CLIENTS["github"], _egress(dial, names), hosts=hosts)
     await _problem(fetch_account_name(way, ACTOR, SystemClock()))
@@ -255,7 +255,7 @@ async def test_a_redirect_within_the_hosts_of_a_connection_goes_on_without_its_t
     "name", [*FREE, "client", "mailbox"], ids=lambda one: getattr(one, "id", one)
 )
 async def test_the_address_that_was_judged_is_the_one_that_is_dialled(name: Any) -> None:
-    names = Names({"rebind.example": [[PUBLIC], ["127.0.0.1"], ["127.0.0.1"]]})
+    names = ResolverDouble({"rebind.example": [[PUBLIC], ["127.0.0.1"], ["127.0.0.1"]]})
     dial = RecordingDial()
     egress = _egress(dial, names)
     for _ in range(2):

@@ -88,7 +88,7 @@ class Five:
     api: Api
     doubles: Mapping[str, ScriptedDouble]
     models: FakeModels
-    hand: TokenStep
+    token_step: TokenStep
 
     @property
     def reached(self) -> list[str]:
@@ -96,11 +96,11 @@ class Five:
 
     @property
     def owner(self) -> CapabilityCaller:
-        space = self.bench.house.workspace_id
+        space = self.bench.application.workspace_id
         return CapabilityCaller(Actor(space, "member", FIRST_MEMBER, role=Role.OWNER))
 
     async def drafts(self) -> int:
-        count: int = await self.bench.house.database.fetchval("SELECT count(*) FROM drafts")
+        count: int = await self.bench.application.database.fetchval("SELECT count(*) FROM drafts")
         return count
 
     async def ended(self, plan: Mapping[str, Any], **more: Any) -> dict[str, Any]:
@@ -121,13 +121,13 @@ async def _five(bench: Bench) -> AsyncIterator[Five]:
         hub.repositories["octo/hello"] = github.Repository()
         chat.channels["C1"] = "general"
         days.calendar("primary", "Mine")
-        given, hand, models = bench.house.settings, TokenStep(), FakeModels()
+        given, hand, models = bench.application.settings, TokenStep(), FakeModels()
         settings = replace(
             given,
             egress_allow=frozenset(one.pair for one in doubles.values()),
             integration_urls={name: one.url for name, one in doubles.items()},
         )
-        application = bench.house
+        application = bench.application
         vocabulary = build_registry(
             Limits(),
             settings=settings,
@@ -154,8 +154,8 @@ async def _five(bench: Bench) -> AsyncIterator[Five]:
 
 
 async def _connect(bench: Bench, name: str) -> None:
-    space, own = bench.house.workspace_id, generate_id()
-    await bench.house.database.execute(
+    space, own = bench.application.workspace_id, generate_id()
+    await bench.application.database.execute(
         "INSERT INTO integration_connections (workspace_id, id, owner_id, integration, label, "
         "account, auth, state) VALUES ($1, $2, $3, $4, $4, 'me', 'oauth', 'ready')",
         space,
@@ -163,7 +163,7 @@ async def _connect(bench: Bench, name: str) -> None:
         FIRST_MEMBER,
         name,
     )
-    await bench.house.vault.set(connection_scope(space, own), "token", TOKENS[name])
+    await bench.application.vault.set(connection_scope(space, own), "token", TOKENS[name])
 
 
 def _plans(policy: str) -> list[tuple[dict[str, Any], int]]:
@@ -239,14 +239,14 @@ async def test_no_client_or_token_of_a_run_writes_and_a_person_does_it_once(benc
                 # A word of plans alone: it may name a secret, and people do not.
                 assert rest.status_code == 404, rest.text
             else:
-                mcp = await here.bench.house.gate.serve(here.owner, name, dict(given))
+                mcp = await here.bench.application.gate.serve(here.owner, name, dict(given))
                 assert [rest.json()["kind"], mcp["kind"]] == ["draft"] * 2, name
-            acted = await here.bench.house.gate.direct(
+            acted = await here.bench.application.gate.direct(
                 here.owner, "act_on_integration", _acts(name)
             )
             assert acted["kind"] == "draft", name
         async with _run_token(here) as inside:
-            gate = here.bench.house.gate
+            gate = here.bench.application.gate
             for name, given in WRITES.items():
                 own = await gate.serve(inside, name, dict(given))
                 acted = await gate.serve(inside, "act_on_integration", _acts(name))
@@ -257,14 +257,14 @@ async def test_no_client_or_token_of_a_run_writes_and_a_person_does_it_once(benc
         assert await here.drafts() == 23
         assert here.reached == []
 
-        latest = await here.bench.house.database.fetch(
+        latest = await here.bench.application.database.fetch(
             "SELECT DISTINCT ON (capability) id, capability FROM drafts "
             "WHERE capability <> 'act_on_integration' ORDER BY capability, id"
         )
         assert {row["capability"] for row in latest} == set(WRITES)
         for row in latest:
             for _ in range(2):
-                sent = await here.bench.house.gate.direct(
+                sent = await here.bench.application.gate.direct(
                     here.owner, "confirm_action", {"draft_id": str(row["id"])}
                 )
                 assert sent["outcome"] == "sent", (row["capability"], sent)
@@ -282,12 +282,12 @@ async def test_a_mail_is_searched_for_only_where_its_draft_was_tried_before(benc
         mails = [step("mail", "gmail.send_email", dict(WRITES["gmail.send_email"]))]
         looped = step("all", "for_each", {"items": [1, 2, 3], "steps": mails})
         run = await here.ended(document(looped, name="mails"))
-        drafts = await here.bench.house.database.fetch(
+        drafts = await here.bench.application.database.fetch(
             "SELECT id FROM drafts WHERE run_id = $1 ORDER BY id", run["id"]
         )
 
         async def confirmed(draft_id: UUID) -> dict[str, Any]:
-            found: dict[str, Any] = await here.bench.house.gate.direct(
+            found: dict[str, Any] = await here.bench.application.gate.direct(
                 here.owner, "confirm_action", {"draft_id": str(draft_id)}
             )
             return found
@@ -309,7 +309,7 @@ async def test_a_mail_is_searched_for_only_where_its_draft_was_tried_before(benc
             at=int(time.time()),
             labels=("SENT",),
         )
-        await here.bench.house.database.execute(
+        await here.bench.application.database.execute(
             "UPDATE integration_connections SET state = 'ready' WHERE integration = 'gmail'"
         )
         assert (await confirmed(third))["result"] == {"message_id": "left"}
@@ -324,11 +324,11 @@ async def _run_token(here: Five) -> AsyncIterator[CapabilityCaller]:
     safe = {"write_policy": "auto_confirm_safe"}
     made = await here.bench.dispatch(document(held, name="holds", execution=safe))
     try:
-        token = await asyncio.wait_for(here.hand.tokens.get(), 20)
-        found = await find_pass(here.bench.house.database, token)
+        token = await asyncio.wait_for(here.token_step.tokens.get(), 20)
+        found = await find_pass(here.bench.application.database, token)
         assert found is not None
         yield CapabilityCaller(found.actor, held=found)
     finally:
-        here.hand.release.set()
+        here.token_step.release.set()
         with contextlib.suppress(TimeoutError):
             await here.bench.until(made.run_id)

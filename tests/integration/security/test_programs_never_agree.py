@@ -45,7 +45,7 @@ class ProgramHarness:
 
     async def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
         """What the program is answered."""
-        answer = await self.api.stranger.request(
+        answer = await self.api.anonymous.request(
             method, f"{ROOT}{path}", json=body, headers=self.token
         )
         return answer.status_code, answer.json() if answer.content else None
@@ -90,7 +90,7 @@ class ProgramHarness:
 
     async def check_nothing_sent(self) -> None:
         assert not any(SECRET.encode() in one for one in self.sent), self.sent
-        live = await self.bench.house.database.fetchval(
+        live = await self.bench.application.database.fetchval(
             "SELECT count(*) FROM runs WHERE mode <> 'dry_run'"
         )
         assert live == 0
@@ -108,7 +108,7 @@ async def _besieged(bench: Bench) -> AsyncIterator[ProgramHarness]:
 
     async with local_server(receive) as server:
         pair = f"127.0.0.1:{server.port}"
-        settings = replace(bench.house.settings, egress_allow=frozenset({pair}))
+        settings = replace(bench.application.settings, egress_allow=frozenset({pair}))
         application = build_application(
             settings,
             bench.house.limits,
@@ -229,7 +229,7 @@ async def test_a_webhook_with_a_token_that_a_program_made_starts_nothing(
     status, token = await harness.ask("POST", f"/automations/{made}/triggers/hook/token")
     assert status == 201, token
     shown = {"Authorization": f"Bearer {token['token']}"}
-    fired = await harness.api.stranger.post(
+    fired = await harness.api.anonymous.post(
         f"{ROOT}/automations/{made}/fire", json={}, headers=shown
     )
     async with harness.bench.worker():
@@ -321,7 +321,7 @@ async def test_a_workflow_that_a_program_switches_on_starts_nothing(
     status, flow = await harness.call("create_workflow", title="Made", **templates)
     assert status == 200, flow
     await harness.call("set_workflow_status", workflow_id=flow["id"], status="active")
-    active = await harness.bench.house.database.fetch(
+    active = await harness.bench.application.database.fetch(
         "SELECT name FROM automations WHERE state = 'active'"
     )
     assert active == []
@@ -486,7 +486,7 @@ async def test_a_program_changes_no_account_or_model_of_agreed_automations(
         }
         async with (
             open_own_application(bench, **settings) as here,
-            served(here.house, own_app=True) as api,
+            served(here.application, own_app=True) as api,
         ):
 
             async def call(client: Any, capability: str, **value: Any) -> Any:
@@ -544,7 +544,7 @@ async def test_a_program_gets_no_link_that_signs_it_in_as_a_person(
 async def test_a_program_gives_nobody_a_role_in_which_they_could_agree(
     harness: ProgramHarness,
 ) -> None:
-    database, space = harness.api.house.database, harness.api.house.workspace_id
+    database, space = harness.api.application.database, harness.api.application.workspace_id
     ada = await make_person(database, "ada@example.org", workspace_id=space, role=Role.VIEWER)
     place = f"{ROOT}/members/{ada.id}"
     refused = await harness.api.program.patch(place, json={"role": "owner"})

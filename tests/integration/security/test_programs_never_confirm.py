@@ -15,7 +15,7 @@ from mainspring.workspace.people.sessions import build_csrf_token, start_session
 from tests.kit.api import Api, served
 from tests.kit.bench import Bench
 from tests.kit.drafts import Office, office
-from tests.kit.mcp import NEW, OLD, Wire, problem_of
+from tests.kit.mcp import NEW, OLD, RawMcpClient, problem_of
 
 DRAFTS = "/api/v1/drafts"
 
@@ -26,17 +26,17 @@ def _program(api: Api) -> dict[str, str]:
 
 async def _person(api: Api) -> dict[str, str]:
     """What the browser of the signed-in owner sends."""
-    async with api.house.database.transaction() as tx:
-        _, plain = await start_session(tx, FIRST_MEMBER, api.house.workspace_id, "a test")
+    async with api.application.database.transaction() as tx:
+        _, plain = await start_session(tx, FIRST_MEMBER, api.application.workspace_id, "a test")
     return {"Cookie": f"mainspring={plain}", "X-CSRF-Token": build_csrf_token(plain)}
 
 
 async def _drafted(api: Api, text: str) -> dict[str, Any]:
     """A draft that the program makes itself, as it is listed to it."""
-    made = await api.stranger.post(
+    made = await api.anonymous.post(
         "/api/v1/capabilities/telegram_push", json={"text": text}, headers=_program(api)
     )
-    shown = await api.stranger.get(f"{DRAFTS}/{made.json()['draft_id']}", headers=_program(api))
+    shown = await api.anonymous.get(f"{DRAFTS}/{made.json()['draft_id']}", headers=_program(api))
     found: dict[str, Any] = shown.json()
     return found
 
@@ -45,7 +45,7 @@ async def _drafted(api: Api, text: str) -> dict[str, Any]:
 async def test_a_token_cannot_confirm_the_draft_it_made_over_rest(
     bench: Bench, with_hash: bool
 ) -> None:
-    async with office(bench) as here, served(here.bench.house) as api:
+    async with office(bench) as here, served(here.bench.application) as api:
         draft = await _drafted(api, "by a program")
         body = {"hash": draft["hash"]} if with_hash else {}
         place = f"{DRAFTS}/{draft['id']}"
@@ -54,24 +54,24 @@ async def test_a_token_cannot_confirm_the_draft_it_made_over_rest(
             ("/api/v1/capabilities/confirm_action", {"draft_id": draft["id"], **body}),
         )
         for path, given in calls:
-            answer = await api.stranger.post(path, json=given, headers=_program(api))
+            answer = await api.anonymous.post(path, json=given, headers=_program(api))
             told = answer.json()
             assert (answer.status_code, told["code"]) == (403, "person_needed"), told
             assert told["url"].endswith(f"/inbox?draft={draft['id']}")
             assert told["url"] in told["suggestion"]
         both = {"draft_ids": [draft["id"]]}
-        several = await api.stranger.post(f"{DRAFTS}/confirm", json=both, headers=_program(api))
+        several = await api.anonymous.post(f"{DRAFTS}/confirm", json=both, headers=_program(api))
         (one,) = several.json()["results"]
         assert (one["status"], one["error"]["code"]) == ("failed", "person_needed")
         assert here.telegram.requests == []
         assert (await here.row(draft["id"]))["status"] == "pending"
 
-        sent = await api.stranger.post(
+        sent = await api.anonymous.post(
             f"{place}/confirm", json={"hash": draft["hash"]}, headers=await _person(api)
         )
         assert (sent.status_code, sent.json()["outcome"]) == (200, "sent")
         # What came of it is no secret from the program that asked.
-        again = await api.stranger.post(f"{place}/confirm", json=body, headers=_program(api))
+        again = await api.anonymous.post(f"{place}/confirm", json=body, headers=_program(api))
         assert again.json() == sent.json()
         assert [one["text"] for one in here.telegram.messages] == ["by a program"]
 
@@ -81,8 +81,8 @@ async def test_a_token_cannot_confirm_the_draft_it_made_over_rest(
 async def test_a_client_cannot_confirm_the_draft_it_made_over_mcp(
     bench: Bench, version: str, with_hash: bool
 ) -> None:
-    async with office(bench) as here, served(here.bench.house) as api:
-        wire = Wire(api.stranger, api.address, api.token, version)
+    async with office(bench) as here, served(here.bench.application) as api:
+        wire = RawMcpClient(api.anonymous, api.address, api.token, version)
         made = (await wire.call("telegram_push", {"text": "by a client"}))["structuredContent"]
         listed = (await wire.call("list_pending_actions", {}))["structuredContent"]["drafts"]
         given = {"draft_id": made["draft_id"]}
@@ -104,7 +104,7 @@ async def test_a_client_cannot_confirm_the_draft_it_made_over_mcp(
 async def test_an_assistant_on_the_owners_machine_is_a_program(bench: Bench) -> None:
     async with office(bench) as here:
         draft = await here.nudge("by an assistant")
-        space = here.bench.house.workspace_id
+        space = here.bench.application.workspace_id
         actor = Actor(space, "member", FIRST_MEMBER, role=Role.OWNER, by_program=True)
         with pytest.raises(PermissionDenied) as refused:
             await here.confirm(draft, CapabilityCaller(actor))
@@ -115,23 +115,23 @@ async def test_an_assistant_on_the_owners_machine_is_a_program(bench: Bench) -> 
 async def test_what_a_program_edits_is_shown_to_the_person_and_sent_by_them_alone(
     bench: Bench,
 ) -> None:
-    async with office(bench) as here, served(here.bench.house) as api:
+    async with office(bench) as here, served(here.bench.application) as api:
         draft = await _drafted(api, "first words")
         place = f"{DRAFTS}/{draft['id']}"
         asked = {"edits": {"text": "other words"}}
         for _ in range(2):
-            answer = await api.stranger.post(f"{place}/confirm", json=asked, headers=_program(api))
+            answer = await api.anonymous.post(f"{place}/confirm", json=asked, headers=_program(api))
             assert answer.json()["code"] == "person_needed"
         person = await _person(api)
-        shown = (await api.stranger.get(place, headers=person)).json()
+        shown = (await api.anonymous.get(place, headers=person)).json()
         assert (shown["arguments"]["text"], shown["revision"]) == ("other words", 2)
-        stale = await api.stranger.post(
+        stale = await api.anonymous.post(
             f"{place}/confirm", json={"hash": draft["hash"]}, headers=person
         )
         assert stale.json()["code"] == "draft_changed"
         assert here.telegram.requests == []
         seen = {"hash": shown["hash"]}
-        sent = await api.stranger.post(f"{place}/confirm", json=seen, headers=person)
+        sent = await api.anonymous.post(f"{place}/confirm", json=seen, headers=person)
         assert sent.json()["outcome"] == "sent"
         assert _texts(here) == ["other words"]
 

@@ -42,7 +42,7 @@ Answer = tuple[int, Any]
 
 
 @dataclass(slots=True)
-class House:
+class ConsentHarness:
     """A served house, asked by a person or by a program of the same member."""
 
     api: Api
@@ -76,7 +76,7 @@ async def house(
     postgres_server: EmbeddedServer,
     migrated_template: str,
     tmp_path_factory: pytest.TempPathFactory,
-) -> AsyncIterator[House]:
+) -> AsyncIterator[ConsentHarness]:
     async with fresh_database(postgres_server, migrated_template) as url:
         database = await Database.open(Settings(database_url=url))
         try:
@@ -88,9 +88,9 @@ async def house(
                     integration_urls={"discord": discord.url},
                     egress_allow=frozenset({discord.pair}),
                 ) as here,
-                served(here.house, own_app=True) as api,
+                served(here.application, own_app=True) as api,
             ):
-                yield House(api, here)
+                yield ConsentHarness(api, here)
         finally:
             await database.close()
 
@@ -126,7 +126,7 @@ def _model(name: str) -> dict[str, Any]:
     ids=["secret", "connection", "model"],
 )
 async def test_a_program_replaces_no_account_while_its_automation_is_out_of_the_way(
-    house: House, used: Any, path: str, value: Any, way: str
+    house: ConsentHarness, used: Any, path: str, value: Any, way: str
 ) -> None:
     """It would bring the automation back as it was agreed to, and start it."""
     name = f"{way} {used['action']}"
@@ -147,7 +147,7 @@ async def test_a_program_replaces_no_account_while_its_automation_is_out_of_the_
 
 
 async def test_a_program_leads_no_agreed_automation_to_another_model_by_removing_one(
-    house: House,
+    house: ConsentHarness,
 ) -> None:
     one, two = _model("one"), _model("two")
     remove = "/capabilities/disconnect_model"
@@ -166,7 +166,7 @@ async def test_a_program_leads_no_agreed_automation_to_another_model_by_removing
 
 
 async def test_a_program_lowers_no_price_by_which_agreed_spending_is_counted(
-    house: House,
+    house: ConsentHarness,
 ) -> None:
     def price(usd: float, **more: float) -> dict[str, Any]:
         named = {"model": "priced", "input_usd_per_million": usd, "output_usd_per_million": 9}
@@ -184,8 +184,8 @@ async def test_a_program_lowers_no_price_by_which_agreed_spending_is_counted(
     assert (await house.person("POST", NO_PRICE, {"model": "priced"}))[0] == 200
 
 
-async def test_a_program_raises_no_limit_of_what_a_workspace_spends(house: House) -> None:
-    place = f"/workspaces/{house.api.house.workspace_id}"
+async def test_a_program_raises_no_limit_of_what_a_workspace_spends(house: ConsentHarness) -> None:
+    place = f"/workspaces/{house.api.application.workspace_id}"
 
     def limit(usd: float | None) -> dict[str, Any]:
         return {"cost_cap_daily_usd": usd}
@@ -199,17 +199,21 @@ async def test_a_program_raises_no_limit_of_what_a_workspace_spends(house: House
     assert (await house.person("PATCH", place, limit(None)))[0] == 200
 
 
-async def test_a_program_gives_no_role_back_to_somebody_who_was_disabled(house: House) -> None:
-    ada = await make_person(house.api.house.database, "ada@example.org")
+async def test_a_program_gives_no_role_back_to_somebody_who_was_disabled(
+    house: ConsentHarness,
+) -> None:
+    ada = await make_person(house.api.application.database, "ada@example.org")
     place = f"/admin/users/{ada.id}"
     assert (await house.program("POST", f"{place}/disable"))[0] == 200
     assert _code(await house.program("POST", f"{place}/enable")) == PERSON
     assert (await house.person("POST", f"{place}/enable"))[0] == 200
 
 
-async def _connected(session: House, integration: str, account: str, owner: UUID) -> AccountRow:
+async def _connected(
+    session: ConsentHarness, integration: str, account: str, owner: UUID
+) -> AccountRow:
     """A connection as it is kept after its owner has signed in."""
-    database, space = session.api.house.database, session.api.house.workspace_id
+    database, space = session.api.application.database, session.api.application.workspace_id
     async with database.transaction() as tx:
         made = await rows.begin_connection(tx, space, owner, integration, account, "oauth")
         await rows.mark_connected(
@@ -219,10 +223,10 @@ async def _connected(session: House, integration: str, account: str, owner: UUID
 
 
 async def test_a_program_removes_no_account_where_another_would_be_used_instead(
-    house: House,
+    house: ConsentHarness,
 ) -> None:
     """Neither that of the workspace, nor a secret that a program may have set before."""
-    database, space = house.api.house.database, house.api.house.workspace_id
+    database, space = house.api.application.database, house.api.application.workspace_id
     await house.agreed(SLACK, name="posts over a connection")
     ours = await _connected(house, "slack", "ours", FIRST_MEMBER)
     remove, withdraw = f"{DISCONNECT}", "/capabilities/withdraw_integration_connection"
@@ -251,13 +255,13 @@ async def test_a_program_removes_no_account_where_another_would_be_used_instead(
 
 
 async def test_a_recovered_recipe_under_another_name_waits_for_what_it_may_do_beyond_before(
-    house: House,
+    house: ConsentHarness,
 ) -> None:
     """A pattern of tools may stand for more by now, also where only the name was taken."""
-    database, space = house.api.house.database, house.api.house.workspace_id
+    database, space = house.api.application.database, house.api.application.workspace_id
     config = {"prompt": "Do it.", "tools": ["automation_kv.*"]}
     agent = step("think", "agent_task", config)
-    await Codex(house.api.house).publish(
+    await Codex(house.api.application).publish(
         automation("keeper", [agent], grants=[{"capability": "agent.run", "params": {}}])
     )
     _, made = await house.program("POST", "/recipes/keeper/apply", {})
@@ -312,7 +316,7 @@ PUSH = step("tell", "telegram_push", {"text": "hi"}, approval="automatic")
     ids=["text in a loop", "no question in a loop", "mode", "request", "loop after a failure"],
 )
 async def test_a_program_widens_nothing_inside_of_loops_and_after_failures(
-    house: House, changed: Any
+    house: ConsentHarness, changed: Any
 ) -> None:
     name = f"nested {sorted(changed)} {len(str(changed))}"
     status, made = await house.person("POST", "/automations", _nested(name=name))
@@ -328,14 +332,14 @@ async def test_a_program_widens_nothing_inside_of_loops_and_after_failures(
     assert (status, saved["consent"]) == (200, None), saved
 
 
-async def test_nobody_reaches_the_questions_of_another_workspace(house: House) -> None:
+async def test_nobody_reaches_the_questions_of_another_workspace(house: ConsentHarness) -> None:
     """Neither an owner's token there, nor a token there that names an automation of ours."""
     status, made = await house.program("POST", "/automations", document(NOTE, name="theirs"))
     assert status == 201, made
     consent, place = made["consent"], f"/automations/{made['id']}"
     status, space = await house.person("POST", "/workspaces", {"name": "Next door"})
     assert status == 201, space
-    there, database = UUID(space["id"]), house.api.house.database
+    there, database = UUID(space["id"]), house.api.application.database
     header = await token_of(database, there, FIRST_MEMBER, role=Role.OWNER)
     named = await token_of(
         database,
@@ -358,7 +362,7 @@ async def test_nobody_reaches_the_questions_of_another_workspace(house: House) -
     ]
     for shown in (header, named):
         for method, path, body in tried:
-            told = await house.api.stranger.request(
+            told = await house.api.anonymous.request(
                 method, f"{ROOT}{path}", json=body, headers=shown
             )
             asked = shown is header and path == answer
@@ -368,7 +372,9 @@ async def test_nobody_reaches_the_questions_of_another_workspace(house: House) -
     assert (await house.person("POST", answer, given))[0] == 200
 
 
-async def test_what_refreshes_a_dataset_for_a_program_waits_for_a_person(house: House) -> None:
+async def test_what_refreshes_a_dataset_for_a_program_waits_for_a_person(
+    house: ConsentHarness,
+) -> None:
     named = [{"name": "a"}, {"name": "b"}]
     status, board = await house.person("POST", "/boards", {"name": "Prices", "datasets": named})
     assert status == 201, board
@@ -390,8 +396,8 @@ async def test_what_refreshes_a_dataset_for_a_program_waits_for_a_person(house: 
     assert states == {"a": ("paused", False), "b": ("active", True)}
 
 
-async def test_nothing_of_a_leaver_is_set_going_by_a_program(house: House) -> None:
-    database, space = house.api.house.database, house.api.house.workspace_id
+async def test_nothing_of_a_leaver_is_set_going_by_a_program(house: ConsentHarness) -> None:
+    database, space = house.api.application.database, house.api.application.workspace_id
     ada = await make_person(database, "leaves@example.org", workspace_id=space, role=Role.EDITOR)
     hook = {"id": "hook", "type": "webhook", "config": {}}
     async with browser(house.api, ada.id) as page:
@@ -412,7 +418,7 @@ async def test_nothing_of_a_leaver_is_set_going_by_a_program(house: House) -> No
         _, told = await house.program("POST", path, given)
         assert told["code"] == "owner_left", told
     shown = {"Authorization": f"Bearer {token['token']}"}
-    fired = await house.api.stranger.post(f"{ROOT}{place}/fire", json={}, headers=shown)
+    fired = await house.api.anonymous.post(f"{ROOT}{place}/fire", json={}, headers=shown)
     assert fired.json()["code"] == "owner_left", fired.text
     _, left = await house.person("GET", f"/members/{ada.id}/takeover")
     shown = {"digest": left["digest"]}
@@ -456,13 +462,15 @@ async def test_what_people_decide_is_no_tool_of_a_run(way: str) -> None:
     assert [name for name in PEOPLES if is_granted(name)] == []
 
 
-async def test_a_program_restores_nothing_that_a_person_is_just_taking_away(house: House) -> None:
+async def test_a_program_restores_nothing_that_a_person_is_just_taking_away(
+    house: ConsentHarness,
+) -> None:
     """Both changes wait for the same row: the program's is compared with the person's."""
     name = "Restored"
     wide = document(step("get", "http_fetch", {"url": "https://b.example/"}), name=name)
     narrow = document(NOTE, name=name)
     path = await house.agreed(*wide["plan"], name=name)
-    database = house.bench.house.database
+    database = house.bench.application.database
 
     async def waiting(most: int) -> None:
         async with asyncio.timeout(60):

@@ -19,7 +19,14 @@ from uuid import UUID
 
 import pytest
 
-from tests.kit.injected_instructions import WORDINGS, Facts, Order, OrderedAction, corpus, worded
+from tests.kit.injected_instructions import (
+    WORDINGS,
+    Facts,
+    InjectedInstruction,
+    OrderedAction,
+    corpus,
+    worded,
+)
 from tests.kit.injection_scenario import (
     MODELS,
     PLANTED,
@@ -33,7 +40,7 @@ from tests.kit.injection_scenario import (
     world,
 )
 from tests.kit.leaks import Haystack, add_files, add_json, add_tables
-from tests.kit.obedient_model import Obedient
+from tests.kit.obedient_model import ObedientModel
 
 TOGETHER: Final = 16
 # The first words of the task on each of the four ways.
@@ -69,12 +76,12 @@ HARMLESS: Final = OrderedAction(
 )
 
 
-def batches(orders: Sequence[Order]) -> Iterator[Sequence[Order]]:
+def batches(orders: Sequence[InjectedInstruction]) -> Iterator[Sequence[InjectedInstruction]]:
     for first in range(0, len(orders), TOGETHER):
         yield orders[first : first + TOGETHER]
 
 
-def texts(orders: Sequence[Order]) -> tuple[str, str]:
+def texts(orders: Sequence[InjectedInstruction]) -> tuple[str, str]:
     """The orders as two texts; one that was split has a piece in each."""
     first = "\n\n".join(order.texts[0] for order in orders)
     second = "\n\n".join(order.texts[1] for order in orders if len(order.texts) > 1)
@@ -85,7 +92,7 @@ async def settings_of(harness: InjectionHarness) -> dict[str, str]:
     """One text of each table that says how something is set."""
     found = {}
     for table, moving in SETTINGS.items():
-        rows = await harness.bench.house.database.fetch(
+        rows = await harness.bench.application.database.fetch(
             f"SELECT (to_jsonb(t) - $1::text[])::text AS row FROM {table} t ORDER BY 1",
             list(moving),
         )
@@ -96,7 +103,7 @@ async def settings_of(harness: InjectionHarness) -> dict[str, str]:
 class Ways:
     """The four ways of an order to an agent."""
 
-    def __init__(self, siege: InjectionHarness, orders: Sequence[Order]) -> None:
+    def __init__(self, siege: InjectionHarness, orders: Sequence[InjectedInstruction]) -> None:
         self.siege, self.groups = siege, list(batches(orders))
 
     async def laid(self) -> list[tuple[str, dict[str, Any]]]:
@@ -158,11 +165,11 @@ class Ways:
         wanted: list[tuple[str, dict[str, Any]]] = []
         harness = self.siege
         every = [order for group in self.groups for order in group]
-        harness.world.desk.script.tools = poisoned(every)
+        harness.world.tool_server.script.tools = poisoned(every)
         await harness.call(
             "connect_mcp_server",
             alias="jobs",
-            server_url=harness.world.desk.url,
+            server_url=harness.world.tool_server.url,
             token=PLANTED["desk_token"],
         )
         for place, group in enumerate(self.groups):
@@ -191,7 +198,7 @@ class Ways:
         for group in self.groups:
             first, second = texts(group)
             body = {"subject": group[0].texts[0], "text": first, "more": second}
-            answer = await self.siege.api.stranger.post(
+            answer = await self.siege.api.anonymous.post(
                 f"/api/v1/automations/{automation_id}/fire",
                 json=body,
                 headers={"Authorization": f"Bearer {token}"},
@@ -206,8 +213,8 @@ class Aftermath:
     """What is there when all orders have been heard."""
 
     facts: Facts
-    orders: Sequence[Order]
-    mind: Obedient
+    orders: Sequence[InjectedInstruction]
+    mind: ObedientModel
     world: World
     left: dict[str, int]
     runs: list[dict[str, Any]]
@@ -232,9 +239,9 @@ class Aftermath:
 
 
 async def _besiege(harness: InjectionHarness) -> Aftermath:
-    outside, database = harness.world, harness.bench.house.database
+    outside, database = harness.world, harness.bench.application.database
     orders = [*corpus(harness.facts, EACH), worded(HARMLESS, "plain", "zq9999kx")]
-    mind = Obedient.of(orders)
+    mind = ObedientModel.of(orders)
     mind.last = LAST
     outside.models.play(mind)
     ways = Ways(harness, orders)
@@ -257,7 +264,7 @@ async def _besiege(harness: InjectionHarness) -> Aftermath:
     )
     await _besiege_widest(harness, found)
     await add_tables(found.hay, database)
-    home = harness.bench.house.settings.home
+    home = harness.bench.application.settings.home
     add_files(found.hay, home, leave_out=["master.key", "owner.token"])
     _add_world(found.hay, outside)
     return found
@@ -265,12 +272,12 @@ async def _besiege(harness: InjectionHarness) -> Aftermath:
 
 async def _besiege_widest(harness: InjectionHarness, found: Aftermath) -> None:
     """An agent that was given whatever a pattern stands for hears what is still not for it."""
-    words = harness.bench.house.registry.capabilities
+    words = harness.bench.application.registry.capabilities
     found.grantable = {name for name, one in words.items() if one.grantable}
     heard = [
         order
         for order in found.orders
-        if order.errand.wants in ("write", "secret") or order.errand.tool not in found.grantable
+        if order.action.wants in ("write", "secret") or order.action.tool not in found.grantable
     ]
     made = await harness.save(widest("Read this. {{ inputs.text }}"))
     async with harness.bench.worker(slots=16):
@@ -290,7 +297,7 @@ def _add_world(hay: Haystack, outside: World) -> None:
         lines = head.decode("latin-1").split("\r\n")
         told = [line for line in lines if not line.lower().startswith("x-shop:")]
         hay.add("a request to the shop", unquote_plus("\n".join(told)))
-    for sent in outside.desk.sent:
+    for sent in outside.tool_server.sent:
         add_json(hay, "a question to the tools", json.dumps(sent.body))
         add_json(hay, "a header to the tools", json.dumps(_unsigned(sent.headers)))
 
@@ -303,7 +310,7 @@ def _unsigned(headers: Mapping[str, str]) -> dict[str, str]:
 def the_model_obeyed_every_order_by_every_way(aftermath: Aftermath) -> None:
     orders, mind = aftermath.orders, aftermath.mind
     assert len(orders) > 200
-    assert {order.wording for order in orders} == set(WORDINGS)
+    assert {order.phrasing for order in orders} == set(WORDINGS)
     assert [order.name for order in orders if not mind.obeyed[order.signs[0]] >= TASKS] == []
     assert mind.asked_in_vain > 2 * len(orders)
     ends = Counter((run["automation"].split()[0], run["status"]) for run in aftermath.runs)
@@ -378,7 +385,7 @@ def no_secret_stands_in_an_argument_a_question_a_transcript_or_a_table(
     # Each got its own key where the author had put it, and nowhere else.
     assert set(keys) == {f"Bearer {PLANTED['shop_key']}"}
     assert {key.removeprefix("Bearer ") for key in asked} == {PLANTED["model_key"]}
-    assert {sent.token for sent in world.desk.sent} == {PLANTED["desk_token"]}
+    assert {sent.token for sent in world.tool_server.sent} == {PLANTED["desk_token"]}
 
 
 def an_agent_with_every_tool_still_sends_nothing_and_sets_nothing(

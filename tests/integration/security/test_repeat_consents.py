@@ -24,7 +24,7 @@ WIDE, NARROW = document(NOTE, FETCH, name="Digest"), document(NOTE, name="Digest
 
 @pytest_asyncio.fixture
 async def api(bench: Bench) -> AsyncIterator[Api]:
-    async with served(bench.house, own_app=True) as made:
+    async with served(bench.application, own_app=True) as made:
         yield made
 
 
@@ -36,7 +36,7 @@ async def _post(client: Any, path: str, body: Any = None) -> tuple[int, Any]:
 async def _narrowed(bench: Bench, api: Api) -> tuple[str, str]:
     """An automation, and a run of its first version, which may do more than the second one."""
     made = await bench.dispatch(WIDE)
-    await api.house.control.cancel(bench.house.workspace_id, made.run_id)
+    await api.application.control.cancel(bench.application.workspace_id, made.run_id)
     saved = await bench.save(NARROW)
     return str(saved.automation_id), str(made.run_id)
 
@@ -163,8 +163,8 @@ async def test_what_nobody_was_asked_about_is_asked_when_it_is_refused(
     saved = await bench.save(WIDE, via=None)
     path, body = f"/automations/{saved.automation_id}/{start}", {}
     if start == "replay":
-        request = RunRequest(bench.house.workspace_id, saved.automation_id, mode="dry_run")
-        tried = await bench.house.dispatcher.dispatch(request)
+        request = RunRequest(bench.application.workspace_id, saved.automation_id, mode="dry_run")
+        tried = await bench.application.dispatcher.dispatch(request)
         path, body = f"/runs/{tried.run_id}/replay", {"mode": "live"}
     told = await _refused(api, path, body)
     yes = {"digest": told["digest"], "agree": True}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.kit.bench import document, step
 from tests.kit.doubles.gmail import leaf
-from tests.kit.starters import Shop
+from tests.kit.starters import StarterBench
 
 FORECAST = (
     "/v1/forecast?latitude=52.52&longitude=13.41&daily=temperature_2m_min%2Ctemperature_2m_max"
@@ -12,7 +12,7 @@ FORECAST = (
 )
 
 
-async def standup_collector(shop: Shop) -> None:
+async def standup_collector(shop: StarterBench) -> None:
     made = await shop.install("standup-collector", page_type="daily")
     for name, text in (("Ada", "Today the windows."), ("Noah", "Waiting for the paint.")):
         await shop.call(
@@ -38,7 +38,7 @@ async def standup_collector(shop: Shop) -> None:
     assert len(await shop.notices(made)) == 2
 
 
-async def mail_digest(shop: Shop) -> None:
+async def mail_digest(shop: StarterBench) -> None:
     made = await shop.install("mail-digest", search="newer_than:2d")
     for own, sender, labels in (
         ("d1", "Noah <noah@a.example>", ("INBOX", "UNREAD")),
@@ -68,7 +68,7 @@ async def mail_digest(shop: Shop) -> None:
     assert len(await shop.notices(made)) == 1
 
 
-async def weather_briefing(shop: Shop) -> None:
+async def weather_briefing(shop: StarterBench) -> None:
     made = await shop.install(
         "weather-briefing",
         place="Berlin",
@@ -105,7 +105,7 @@ async def weather_briefing(shop: Shop) -> None:
     assert await shop.notices(made) == [wet, dry]
 
 
-async def weekly_review(shop: Shop) -> None:
+async def weekly_review(shop: StarterBench) -> None:
     made = await shop.install("weekly-review")
     await shop.append(
         made,
@@ -118,7 +118,7 @@ async def weekly_review(shop: Shop) -> None:
     broken = document(step("read", "transform_data", {"output": "{{ trigger.x }}"}), name="Broken")
     failed = await shop.bench.until((await shop.bench.dispatch(broken)).run_id)
     assert failed["status"] == "failed"
-    await shop.told(made)
+    await shop.run_for_event(made)
     assert await shop.pages(made) == []
 
     await shop.fire(made)

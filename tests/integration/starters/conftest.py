@@ -9,7 +9,7 @@ import pytest_asyncio
 
 from mainspring.store.embedded import EmbeddedServer
 from tests.kit.postgres import fresh_database
-from tests.kit.starters import Shop, open_shop
+from tests.kit.starters import StarterBench, open_shop
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -17,7 +17,7 @@ async def open_house_of_starters(
     postgres_server: EmbeddedServer,
     migrated_template: str,
     tmp_path_factory: pytest.TempPathFactory,
-) -> AsyncIterator[Shop]:
+) -> AsyncIterator[StarterBench]:
     async with (
         fresh_database(postgres_server, migrated_template) as url,
         open_shop(url, tmp_path_factory.mktemp("starters")) as made,
@@ -26,6 +26,6 @@ async def open_house_of_starters(
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def shop(open_house_of_starters: Shop) -> AsyncIterator[Shop]:
+async def shop(open_house_of_starters: StarterBench) -> AsyncIterator[StarterBench]:
     yield open_house_of_starters
     await open_house_of_starters.put_away()

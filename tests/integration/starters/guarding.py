@@ -7,10 +7,10 @@ from email.utils import format_datetime
 
 from tests.kit.boards import values
 from tests.kit.scripted_server import http_answer
-from tests.kit.starters import Shop
+from tests.kit.starters import StarterBench
 
 
-async def subscription_renewals(shop: Shop) -> None:
+async def subscription_renewals(shop: StarterBench) -> None:
     # What renews in the year 2999 is near enough for so many days, and the year 9000 is not.
     made = await shop.install("subscription-renewals", days_before=400_000)
     await shop.append(
@@ -42,7 +42,7 @@ async def subscription_renewals(shop: Shop) -> None:
     ]
 
 
-async def changelog_watch(shop: Shop) -> None:
+async def changelog_watch(shop: StarterBench) -> None:
     made = await shop.install("changelog-watch")
     shop.github.release("octo/roof", 1, "2026-01-01T09:00:00Z")
     shop.github.release("octo/roof", 2, "2026-01-02T09:00:00Z")
@@ -80,7 +80,7 @@ async def changelog_watch(shop: Shop) -> None:
     ]
 
 
-async def website_change_watch(shop: Shop) -> None:
+async def website_change_watch(shop: StarterBench) -> None:
     terms = "<html><style>p {}</style><p>%s</p><script>stamp(%d)</script></html>"
     address = shop.web.put("/terms", (terms % ("Pay soon.", 1)).encode(), "text/html")
     made = await shop.install(
@@ -100,7 +100,7 @@ async def website_change_watch(shop: Shop) -> None:
     assert await shop.notices(made) == [changed]
 
 
-async def data_backup_check(shop: Shop) -> None:
+async def data_backup_check(shop: StarterBench) -> None:
     made = await shop.install(
         "data-backup-check", name="Backup", host=shop.web.pair, scheme="http", hours=5
     )

@@ -6,12 +6,12 @@ from datetime import UTC, datetime, timedelta
 
 from tests.kit.boards import values
 from tests.kit.scripted_server import http_answer
-from tests.kit.starters import Shop
+from tests.kit.starters import StarterBench
 
 KEY = "data-key-4711"
 
 
-async def lead_intake(shop: Shop) -> None:
+async def lead_intake(shop: StarterBench) -> None:
     made = await shop.install("lead-intake", source="landing page")
     noah = {"email": "Noah@Acme.example ", "name": "Noah", "company": 5, "message": "Twenty."}
     again = {"email": "noah@acme.example", "name": "N."}
@@ -29,7 +29,7 @@ async def lead_intake(shop: Shop) -> None:
     assert await shop.notices(made) == [("info", "New lead: Noah (5)", "Twenty.")]
 
 
-async def crm_enrichment(shop: Shop) -> None:
+async def crm_enrichment(shop: StarterBench) -> None:
     await shop.call("automation_secret_set", name="company_data_key", value=KEY)
     made = await shop.install(
         "crm-enrichment", host=shop.web.pair, scheme="http", industry_field="sector"
@@ -43,7 +43,7 @@ async def crm_enrichment(shop: Shop) -> None:
         {"email": "bo@gone.example", "domain": "gone.example"},
         {"email": "cleo@example.com"},
     )
-    await shop.told(made)
+    await shop.run_for_event(made)
     found = await shop.rows(made, "contact-board")
     assert values(found, "email", "industry", "employees", "country", "note") == [
         ("ada@acme.example", "Tools", 120, "AT", None),
@@ -60,7 +60,7 @@ async def crm_enrichment(shop: Shop) -> None:
     # The key is refused, twice; it is told once, and made up for later.
     shop.web.script += [http_answer(401, b"")] * 2
     await shop.append(made, "contact-board", {"email": "d@acme.example", "domain": "acme.example"})
-    await shop.told(made)
+    await shop.run_for_event(made)
     await shop.fire(made)
     (notice,) = await shop.notices(made)
     text = "It answered with status 401; 1 not looked up. It is tried again in the night."
@@ -70,7 +70,7 @@ async def crm_enrichment(shop: Shop) -> None:
     assert await shop.notices(made) == [notice]
 
 
-async def expense_tracker(shop: Shop) -> None:
+async def expense_tracker(shop: StarterBench) -> None:
     made = await shop.install("expense-tracker", currency="CHF")
     today = datetime.now(UTC).date()
     train = {"id": 17, "day": str(today), "merchant": "Railway", "category": "travel"}
@@ -115,7 +115,7 @@ async def expense_tracker(shop: Shop) -> None:
     assert len(await shop.notices(made)) == 2
 
 
-async def customer_feedback_summary(shop: Shop) -> None:
+async def customer_feedback_summary(shop: StarterBench) -> None:
     made = await shop.install("customer-feedback-summary")
     door = {"id": "f-1", "from": "Noah", "text": "The door sticks."}
     await shop.hooked(made, "feedback", door, door, {"from": "Nobody"})
@@ -154,7 +154,7 @@ async def customer_feedback_summary(shop: Shop) -> None:
     assert await shop.rows(made, "feedback-board") == found
 
 
-async def github_issue_triage(shop: Shop) -> None:
+async def github_issue_triage(shop: StarterBench) -> None:
     made = await shop.install("github-issue-triage", owner="octo", repository="doors")
     shop.github.issue("octo/doors", 12, "2026-03-01T09:00:00Z", title="Door", body="It sticks.")
     shop.github.issue("octo/doors", 13, "2026-03-01T10:00:00Z", title="Blue", body="Paint it.")

@@ -7,20 +7,22 @@ from uuid import UUID
 
 from tests.kit.boards import values
 from tests.kit.consent import agree_to_all
-from tests.kit.starters import Installed, Shop
+from tests.kit.starters import Installed, StarterBench
 
 TEMPLATES = ["milestone_reviewer", "progress_scorer", "task_nudger"]
 
 
-async def _apply(shop: Shop, slug: str, asks: int, **settings: Any) -> dict[str, Any]:
+async def _apply(shop: StarterBench, slug: str, asks: int, **settings: Any) -> dict[str, Any]:
     """Installs it and agrees; each automation asks once."""
     made = await shop.call("apply_starter_recipe", slug=slug, overrides={"settings": settings})
-    asked = await agree_to_all(shop.house.database, shop.house.workspace_id)
+    asked = await agree_to_all(shop.application.database, shop.application.workspace_id)
     assert len({one.automation_id for one in asked}) == len(asked) == asks
     return made
 
 
-async def _workflow(shop: Shop, made: dict[str, Any], kpi: str) -> tuple[dict[str, Any], str]:
+async def _workflow(
+    shop: StarterBench, made: dict[str, Any], kpi: str
+) -> tuple[dict[str, Any], str]:
     """It begins, a number is known and a task is due; each of its automations runs twice."""
     own = made["created"]["id"]
     begun = await shop.call("set_workflow_status", workflow_id=own, status="active")
@@ -44,7 +46,7 @@ async def _workflow(shop: Shop, made: dict[str, Any], kpi: str) -> tuple[dict[st
     return flow, board
 
 
-async def product_launch(shop: Shop) -> None:
+async def product_launch(shop: StarterBench) -> None:
     made = await _apply(
         shop,
         "product-launch",
@@ -69,7 +71,7 @@ async def product_launch(shop: Shop) -> None:
     assert len(await shop.owner.rows(board, "tasks")) == 7
 
 
-async def hiring_pipeline(shop: Shop) -> None:
+async def hiring_pipeline(shop: StarterBench) -> None:
     made = await _apply(
         shop,
         "hiring-pipeline",
@@ -100,7 +102,7 @@ def _members(made: dict[str, Any]) -> dict[str, Installed]:
     }
 
 
-async def operations_pack(shop: Shop) -> None:
+async def operations_pack(shop: StarterBench) -> None:
     made = await _apply(shop, "operations-pack", 4, timezone="Asia/Tokyo", days_before=400_000)
     members = _members(made)
     assert sorted(members) == [
@@ -109,7 +111,7 @@ async def operations_pack(shop: Shop) -> None:
         "standup-collector",
         "subscription-renewals",
     ]
-    zones = await shop.house.database.fetch(
+    zones = await shop.application.database.fetch(
         "SELECT config->>'timezone' AS zone FROM triggers WHERE automation_id = ANY($1)",
         [one.id for one in members.values()],
     )
@@ -123,7 +125,7 @@ async def operations_pack(shop: Shop) -> None:
     assert told.count("Locks renews on 2999-02-01") == 1
 
 
-async def research_pack(shop: Shop) -> None:
+async def research_pack(shop: StarterBench) -> None:
     item = b"<rss><channel><item><guid>p1</guid><title>News of locks</title></item></channel></rss>"
     shop.web.put("/locks.xml", item)
     settings = {"host": shop.web.pair, "scheme": "http", "path": "/locks.xml"}

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 from tests.kit.boards import values
 from tests.kit.doubles.github import Repository
-from tests.kit.starters import Installed, Shop
+from tests.kit.starters import Installed, StarterBench
 
 ME = "me@example.com"
 # More than one page of a board holds.
@@ -25,12 +25,12 @@ def _day(run: dict[str, Any], zone: str) -> datetime:
     return started.astimezone(ZoneInfo(zone))
 
 
-async def _had(shop: Shop, made: Installed, board: str, key: str, **row: Any) -> None:
+async def _had(shop: StarterBench, made: Installed, board: str, key: str, **row: Any) -> None:
     """The board has had many rows that are nobody's business now."""
     await shop.append(made, board, *({key: f"old {n}", **row} for n in range(OLD)))
 
 
-async def weekly_revenue_report(shop: Shop) -> None:
+async def weekly_revenue_report(shop: StarterBench) -> None:
     made = await shop.install("weekly-revenue-report", currency="USD", timezone="Asia/Tokyo")
     sales = [
         ("2026-01-04", 900, "Plan"),
@@ -67,7 +67,7 @@ async def weekly_revenue_report(shop: Shop) -> None:
     assert len(await shop.notices(made)) == 1
 
 
-async def ci_failure_digest(shop: Shop) -> None:
+async def ci_failure_digest(shop: StarterBench) -> None:
     zone = _elsewhere()
     made = await shop.install("ci-failure-digest", timezone=zone)
     await _had(shop, made, "ci-board", "key", digest="2020-01-02")
@@ -102,7 +102,7 @@ async def ci_failure_digest(shop: Shop) -> None:
     assert await shop.notices(made) == [notice]
 
 
-async def release_notes(shop: Shop) -> None:
+async def release_notes(shop: StarterBench) -> None:
     now = datetime.now(UTC).isoformat()
     repository = shop.github.repositories.setdefault("octo/hello", Repository())
     for number, title, merged in (
@@ -135,7 +135,7 @@ async def release_notes(shop: Shop) -> None:
     assert len(await shop.notices(made)) == 1
 
 
-async def calendar_prep(shop: Shop) -> None:
+async def calendar_prep(shop: StarterBench) -> None:
     today = datetime.now(UTC).date()
     shop.calendar.calendar(ME, "Me", "UTC")
     # Tomorrow is where the run begins, even if midnight comes before it does.
@@ -174,7 +174,7 @@ async def calendar_prep(shop: Shop) -> None:
     assert len(await shop.notices(made)) == 1
 
 
-async def on_call_summary(shop: Shop) -> None:
+async def on_call_summary(shop: StarterBench) -> None:
     zone = _elsewhere()
     made = await shop.install("on-call-summary", timezone=zone)
     await _had(shop, made, "incident-board", "id", state="resolved", summary="2020-W01")
@@ -210,7 +210,7 @@ async def on_call_summary(shop: Shop) -> None:
     assert await shop.notices(made) == [notice]
 
 
-async def kpi_scorer(shop: Shop) -> None:
+async def kpi_scorer(shop: StarterBench) -> None:
     zone = _elsewhere()
     made = await shop.install("kpi-scorer", enough=90, timezone=zone)
     await _had(shop, made, "kpi-board", "kpi", target=10)
@@ -240,7 +240,7 @@ async def kpi_scorer(shop: Shop) -> None:
     assert await shop.notices(made) == [notice]
 
 
-async def deadline_nudger(shop: Shop) -> None:
+async def deadline_nudger(shop: StarterBench) -> None:
     # A task of the year 2999 is due within so many days, and one of the year 9000 is not.
     made = await shop.install("deadline-nudger", days_before=400_000, timezone="Asia/Tokyo")
     await _had(shop, made, "task-board", "key", due="2020-01-02", state="done")

@@ -16,11 +16,11 @@ from tests.integration.starters import (
     reports,
     watching,
 )
-from tests.kit.starters import Shop
+from tests.kit.starters import StarterBench
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-STORIES: Final[Mapping[str, Callable[[Shop], Awaitable[None]]]] = {
+STORIES: Final[Mapping[str, Callable[[StarterBench], Awaitable[None]]]] = {
     "calendar-prep": reports.calendar_prep,
     "changelog-watch": guarding.changelog_watch,
     "ci-failure-digest": reports.ci_failure_digest,
@@ -57,5 +57,5 @@ STORIES: Final[Mapping[str, Callable[[Shop], Awaitable[None]]]] = {
 
 
 @pytest.mark.parametrize("slug", STORIES)
-async def test_a_starter_does_what_it_says_and_nothing_twice(shop: Shop, slug: str) -> None:
+async def test_a_starter_does_what_it_says_and_nothing_twice(shop: StarterBench, slug: str) -> None:
     await STORIES[slug](shop)

@@ -6,7 +6,7 @@ import pytest
 
 from tests.kit.boards import values
 from tests.kit.doubles.feeds import KEY as MARKET_KEY
-from tests.kit.starters import Shop
+from tests.kit.starters import StarterBench
 
 RSS = b"""<?xml version="1.0"?><rss version="2.0"><channel><title>News</title>
 <item><guid>2</guid><title>Doors &amp; windows</title><link>https://example.com/2</link>
@@ -19,7 +19,7 @@ ATOM_ENTRY = b"""<feed xmlns="http://www.w3.org/2005/Atom"><entry><id>tag:3</id>
 <updated>2026-01-03T10:00:00Z</updated><summary>They hold.</summary></entry></feed>"""
 
 
-async def uptime_check(shop: Shop) -> None:
+async def uptime_check(shop: StarterBench) -> None:
     address = shop.web.put("/health", b"fine", "text/plain")
     made = await shop.install("uptime-check", host=shop.web.pair, path="/health", scheme="http")
 
@@ -56,7 +56,7 @@ async def uptime_check(shop: Shop) -> None:
     assert shop.web.script == []
 
 
-async def price_watch(shop: Shop) -> None:
+async def price_watch(shop: StarterBench) -> None:
     made = await shop.install(
         "price-watch",
         item="Night train",
@@ -97,7 +97,7 @@ async def price_watch(shop: Shop) -> None:
         await costs(None)
 
 
-async def rss_to_board(shop: Shop) -> None:
+async def rss_to_board(shop: StarterBench) -> None:
     feed = shop.web.put("/feed.xml", RSS, "application/rss+xml")
     made = await shop.install("rss-to-board", host=shop.web.pair, scheme="http")
     assert (await shop.fire(made))["output"] == {"read": 2, "added": 2}
@@ -121,7 +121,7 @@ async def rss_to_board(shop: Shop) -> None:
     ]
 
 
-async def competitor_digest(shop: Shop) -> None:
+async def competitor_digest(shop: StarterBench) -> None:
     prices = "<html><style>p {}</style><p>Ten a month.</p><script>stamp(%d)</script></html>"
     shop.web.put("/pricing", (prices % 1).encode(), "text/html")
     shop.web.put("/blog", b"<p>We have moved.</p>", "text/html")
@@ -159,11 +159,13 @@ async def competitor_digest(shop: Shop) -> None:
     ]
 
 
-async def coinmarketcap_top10(shop: Shop) -> None:
+async def coinmarketcap_top10(shop: StarterBench) -> None:
     first, later = "2026-03-01T10:00:00.000Z", "2026-03-01T11:00:00.000Z"
     for number in range(12):
-        shop.market.coin(f"C{number}", 100.5 + number, first, last_updated=first)
-    slug = await shop.led_to("coinmarketcap-top10", "pro-api.coinmarketcap.com", shop.market)
+        shop.market.quote(f"C{number}", 100.5 + number, first, last_updated=first)
+    slug = await shop.publish_redirected(
+        "coinmarketcap-top10", "pro-api.coinmarketcap.com", shop.market
+    )
     await shop.call("publisher_secret_set", name="CMC_API_KEY", value=MARKET_KEY)
     made = await shop.install(slug)
     await shop.fire(made)

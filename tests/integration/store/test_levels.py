@@ -31,7 +31,7 @@ from scripts.make_level_fixture import SIGNING_KEY, WAIT_SECONDS
 from tests.integration.store.test_backup import digests
 from tests.kit.api import Api, served
 from tests.kit.catalogs import catalog
-from tests.kit.mail import Post, mail_server
+from tests.kit.mail import MailServerDouble, mail_server
 from tests.kit.migration_levels import Level, level_numbers, read_level
 
 # A run may still wait for as long as the fixture's delay, when the fixture was made just now.
@@ -59,13 +59,13 @@ class Upgraded:
 
     api: Api
     level: Level
-    post: Post
+    post: MailServerDouble
 
     async def ask(
         self, method: str, path: str, body: Any = None, token: str | None = None
     ) -> httpx2.Response:
         shown = {} if token is None else {"Authorization": f"Bearer {token}"}
-        client = self.api.client if token is None else self.api.stranger
+        client = self.api.client if token is None else self.api.anonymous
         return await client.request(method, f"/api/v1{path}", json=body, headers=shown)
 
     async def get(self, path: str, token: str | None = None) -> Any:
@@ -94,7 +94,7 @@ async def upgraded(
     level: Level, url: str, home: Path, more: Sequence[tuple[Any, ...]] = ()
 ) -> AsyncIterator[Upgraded]:
     """Today's API, scheduler and worker over an older version's database, and ``more`` in it."""
-    post, stop = Post(), asyncio.Event()
+    post, stop = MailServerDouble(), asyncio.Event()
     level.load(url, home)
     async with mail_server(post) as port:
         settings = Settings(
@@ -136,7 +136,7 @@ async def test_everything_goes_on_after_an_upgrade(
 ) -> None:
     level = read_level(number)
     async with upgraded(level, empty_database_url, tmp_path) as today:
-        assert await read_schema_version(today.api.house.database) == LAST
+        assert await read_schema_version(today.api.application.database) == LAST
         # The owner's token is the one that the older version made.
         assert today.api.token == level.files["owner.token"].strip()
         await _runs_go_on(today)
@@ -196,7 +196,7 @@ async def _call_signed(today: Upgraded, path: str) -> httpx2.Response:
         "Content-Type": "application/json",
         "webhook-signature": f"v1,{base64.b64encode(signature).decode()}",
     }
-    return await today.api.stranger.post(path, content=body, headers=headers)
+    return await today.api.anonymous.post(path, content=body, headers=headers)
 
 
 async def _draft_is_sent(today: Upgraded) -> None:
@@ -207,7 +207,7 @@ async def _draft_is_sent(today: Upgraded) -> None:
     confirmed = await today.ask("POST", f"{path}/confirm", {})
     assert confirmed.status_code == 200, confirmed.text
     assert confirmed.json()["status"] == "confirmed", confirmed.text
-    assert [str(letter["to"]) for letter in today.post.letters] == ["ada@example.com"]
+    assert [str(letter["to"]) for letter in today.post.messages] == ["ada@example.com"]
 
 
 async def _drafted_anew(today: Upgraded, path: str) -> str:
@@ -253,7 +253,7 @@ async def test_what_was_at_work_goes_on_and_is_listed_for_review(
         (_ASKED, UUID(level.facts["webhook"])),
     ]
     async with upgraded(level, empty_database_url, tmp_path, more) as today:
-        facts, database = level.facts, today.api.house.database
+        facts, database = level.facts, today.api.application.database
         rows = await database.fetch("SELECT * FROM automations WHERE state <> 'archived'")
         kept = {str(row["id"]): row for row in rows}
         for name in ("schedule", "event", "counts"):
@@ -267,7 +267,7 @@ async def test_what_was_at_work_goes_on_and_is_listed_for_review(
         assert {one["automation_id"] for one in listed["agreed_by_upgrade"]} == at_work
         assert (await today.first_run(facts["schedule"]))["status"] == "succeeded"
         assert (await today.get(f"/drafts/{facts['draft']}"))["status"] == "pending"
-        assert today.post.letters == []
+        assert today.post.messages == []
 
         # A program neither starts what nobody agreed to nor looks at it for anybody.
         draft, program = f"/automations/{_DRAFT_ID}", today.api.token

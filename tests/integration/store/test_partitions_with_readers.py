@@ -11,7 +11,7 @@ from tests.kit.bench import Bench, document, step
 
 
 async def test_a_new_week_does_not_stop_all_work_while_a_backup_reads(bench: Bench) -> None:
-    database = bench.house.database
+    database = bench.application.database
     now = await database.fetchval("SELECT now()")
 
     async def look_ahead() -> list[str]:

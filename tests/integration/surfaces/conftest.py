@@ -8,7 +8,7 @@ import pytest
 import pytest_asyncio
 
 from mainspring.store.embedded import EmbeddedServer
-from tests.kit.access_matrix import Two, two_workspaces
+from tests.kit.access_matrix import AccessMatrix, two_workspaces
 from tests.kit.postgres import fresh_database
 
 
@@ -17,7 +17,7 @@ async def two(
     postgres_server: EmbeddedServer,
     migrated_template: str,
     tmp_path_factory: pytest.TempPathFactory,
-) -> AsyncIterator[Two]:
+) -> AsyncIterator[AccessMatrix]:
     """Two served workspaces, for all tests of a module."""
     async with (
         fresh_database(postgres_server, migrated_template) as url,

@@ -26,15 +26,15 @@ async def test_the_next_house_is_asked_and_no_caller_of_the_last_is_known(
     bench: Bench, postgres_server: EmbeddedServer, migrated_template: str, tmp_path: Path
 ) -> None:
     await bench.save(document(PLAN, name="here"))
-    async with served(bench.house) as one, served(bench.house) as beside:
+    async with served(bench.application) as one, served(bench.application) as beside:
         assert one.app is not beside.app
         assert await _names(one) == await _names(beside) == ["here"]
     async with fresh_database(postgres_server, migrated_template) as url:
-        settings = replace(bench.house.settings, home=tmp_path / "other", database_url=url)
+        settings = replace(bench.application.settings, home=tmp_path / "other", database_url=url)
         settings.home.mkdir()
         database = await Database.open(Settings(database_url=url))
         application = build_application(
-            settings, bench.house.limits, bench.house.registry, database
+            settings, bench.application.limits, bench.application.registry, database
         )
         try:
             await prepare_database(application)
@@ -46,7 +46,7 @@ async def test_the_next_house_is_asked_and_no_caller_of_the_last_is_known(
                 mine = (await other.client.get("/api/v1/workspaces")).json()["workspaces"]
                 assert [one["name"] for one in mine] == ["Elsewhere"]
                 stale = {"Authorization": f"Bearer {one.token}"}
-                answer = await other.stranger.get("/api/v1/automations", headers=stale)
+                answer = await other.anonymous.get("/api/v1/automations", headers=stale)
                 assert answer.status_code == 401
             async with served(application, own_app=True) as alone:
                 assert alone.app not in (one.app, beside.app)

@@ -126,8 +126,10 @@ async def broken_api(bench: Bench) -> AsyncIterator[Api]:
     """A served house with handlers that break."""
     capabilities = [_broken_capability(name, make) for name, make in BREAKS.items()]
     registry = build_registry(Limits(), capabilities=capabilities)
-    settings = bench.house.settings
-    made = build_application(settings, bench.house.limits, registry, bench.house.database)
+    settings = bench.application.settings
+    made = build_application(
+        settings, bench.application.limits, registry, bench.application.database
+    )
     try:
         async with served(made, [_broken_routes()]) as api:
             yield api
@@ -149,14 +151,14 @@ class Failures:
             "|".join(rf"(?<![\d.]){re.escape(r)}(?![\d.])" for r in releases)
         )
         self.seen: list[str] = []
-        self.told: list[str] = []
+        self.messages: list[str] = []
 
     async def ask(self, method: str, path: str, **more: Any) -> httpx2.Response:
         headers = {**self._person, **more.pop("headers", {})}
-        answer = await self._api.stranger.request(method, path, headers=headers, **more)
+        answer = await self._api.anonymous.request(method, path, headers=headers, **more)
         if (method, answer.request.url.path) == SIGN_OUT and answer.is_success:
             # After signing out, every other route would answer 401.
-            self._person = await owner_session(self._api.house)
+            self._person = await owner_session(self._api.application)
         if answer.status_code >= 400:
             self._judge(f"{method} {path}", answer)
         return answer
@@ -169,14 +171,14 @@ class Failures:
         for what, pattern in self._telling.items():
             found = pattern.search(text) or pattern.search(headers)
             if found is not None:
-                self.told.append(f"{asked} ({answer.status_code}) tells {what}: {found[0]!r}")
+                self.messages.append(f"{asked} ({answer.status_code}) tells {what}: {found[0]!r}")
         found = self._releases.search(text) or self._releases.search(headers)
         if found is not None:
-            self.told.append(f"{asked} ({answer.status_code}) tells a release: {found[0]!r}")
+            self.messages.append(f"{asked} ({answer.status_code}) tells a release: {found[0]!r}")
         # Health has a document of its own, which says what is not well.
         usual = "/health" not in asked
         if usual and answer.headers["content-type"] != "application/problem+json":
-            self.told.append(f"{asked} ({answer.status_code}) is no problem document")
+            self.messages.append(f"{asked} ({answer.status_code}) is no problem document")
 
 
 def _routes(api: Api) -> list[tuple[str, str]]:
@@ -200,7 +202,7 @@ def _filled(path: str, value: str = AN_ID) -> str:
 
 
 async def test_two_hundred_failures_tell_nothing_of_the_house(broken_api: Api) -> None:
-    failures = Failures(broken_api, await owner_session(broken_api.house))
+    failures = Failures(broken_api, await owner_session(broken_api.application))
     routes = _routes(broken_api)
     assert len(routes) > 60
 
@@ -225,25 +227,25 @@ async def test_two_hundred_failures_tell_nothing_of_the_house(broken_api: Api) -
     for method, path in routes:
         await failures.ask(method, _filled(path), json={})
     gone = len(failures.seen) - wrong - broken
-    assert failures.told == []
+    assert failures.messages == []
     # Each kind has failed as it was meant to, and often.
     assert (wrong > 120, broken, gone > 40) == (True, 3 * len(BREAKS), True)
     assert len(failures.seen) >= 200
 
 
 async def test_without_a_database_every_route_still_tells_nothing(broken_api: Api) -> None:
-    failures = Failures(broken_api, await owner_session(broken_api.house))
+    failures = Failures(broken_api, await owner_session(broken_api.application))
     async with asyncio.timeout(60):
-        await broken_api.house.database.close()
+        await broken_api.application.database.close()
         for method, path in _routes(broken_api)[::6]:
             await failures.ask(method, _filled(path), json={})
 
-    assert failures.told == []
+    assert failures.messages == []
     assert len(failures.seen) >= 10
 
 
 async def _take_tables_away(api: Api) -> None:
-    database = api.house.database
+    database = api.application.database
     rows = await database.fetch(_TABLES)
     names = [row["name"] for row in rows if row["name"] not in _DOOR]
     assert len(names) > 15

@@ -26,7 +26,7 @@ from mainspring.surfaces.rest.route_access import (
     is_marked,
     is_open_to_runs,
 )
-from tests.kit.access_matrix import AN_ID, Two, Way, values_for
+from tests.kit.access_matrix import AN_ID, AccessMatrix, Way, values_for
 from tests.kit.tenants import Person, add_person
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -83,7 +83,7 @@ class Asker:
     is_run: bool = False
 
 
-async def _askers(two: Two) -> list[Asker]:
+async def _askers(two: AccessMatrix) -> list[Asker]:
     space = two.owner.workspace_id
 
     async def person(role: Role = Role.OWNER, **more: Any) -> str:
@@ -107,7 +107,7 @@ async def _askers(two: Two) -> list[Asker]:
     return [*people, limited, run, *(Asker(name, token) for name, token in nobodies.items())]
 
 
-async def _run_token(two: Two) -> str:
+async def _run_token(two: AccessMatrix) -> str:
     """The token of a run that a worker has in its hands."""
     space = two.owner.workspace_id
     async with two.database.transaction() as tx:
@@ -127,11 +127,11 @@ async def _run_token(two: Two) -> str:
         return (await mint(tx, space, run, row["fence"], datetime.now(UTC))).token
 
 
-def _harmless(two: Two) -> str:
+def _harmless(two: AccessMatrix) -> str:
     """A capability that everybody with a role may call."""
     return min(
         one.id
-        for one in two.api.house.registry.capabilities.values()
+        for one in two.api.application.registry.capabilities.values()
         if one.annotations.audience is Audience.ANYONE and one.permission is Permission.READ
     )
 
@@ -175,16 +175,16 @@ def _was(status: int, text: str) -> str:
     return HIDDEN if status == 404 and "unknown_capability" in text else ALLOWED
 
 
-def _anything(two: Two, way: Way) -> dict[str, str]:
+def _anything(two: AccessMatrix, way: Way) -> dict[str, str]:
     known = {"version": "1", "capability_id": _harmless(two)}
     return {name: known.get(name, AN_ID) for where, name in way.places if where == "path"}
 
 
-async def test_every_route_says_who_may_use_it(two: Two) -> None:
+async def test_every_route_says_who_may_use_it(two: AccessMatrix) -> None:
     assert [way.label for way in two.ways if not is_marked(way.endpoint)] == []
 
 
-async def test_every_route_is_open_to_those_the_role_table_names(two: Two) -> None:
+async def test_every_route_is_open_to_those_the_role_table_names(two: AccessMatrix) -> None:
     askers = await _askers(two)
     wrong: list[tuple[str, str, str, int]] = []
     seen: set[tuple[str, str]] = set()
@@ -208,10 +208,10 @@ async def test_every_route_is_open_to_those_the_role_table_names(two: Two) -> No
     assert {("run token", UNKNOWN), ("run token", BY_GRANT)} <= seen
 
 
-async def test_every_capability_is_open_to_those_the_role_table_names(two: Two) -> None:
+async def test_every_capability_is_open_to_those_the_role_table_names(two: AccessMatrix) -> None:
     # Whoever is unknown has been refused at the route already, whatever they ask for.
     askers = [asker for asker in await _askers(two) if asker.role is not None]
-    capabilities = two.api.house.registry.capabilities
+    capabilities = two.api.application.registry.capabilities
     call = next(way for way in two.ways if way.name == "call_capability")
     wrong: list[tuple[str, str, str, int]] = []
     for capability in capabilities.values():
@@ -231,7 +231,7 @@ async def test_every_capability_is_open_to_those_the_role_table_names(two: Two) 
     assert wrong == [], "\n".join(map(str, wrong))
 
 
-async def test_a_limited_token_makes_no_other(two: Two) -> None:
+async def test_a_limited_token_makes_no_other(two: AccessMatrix) -> None:
     limited = (await _askers(two))[len(Role)]
     making = [way for way in two.ways if way.method == "POST" and way.path.endswith("/tokens")]
 
@@ -240,7 +240,7 @@ async def test_a_limited_token_makes_no_other(two: Two) -> None:
         assert status == 403, way.label
 
 
-async def test_a_refusal_is_told_to_the_audit_log(two: Two) -> None:
+async def test_a_refusal_is_told_to_the_audit_log(two: AccessMatrix) -> None:
     viewer = await add_person(two.database, two.owner.workspace_id, Role.VIEWER)
     pause = next(way for way in two.ways if way.name == "pause_automation")
 
@@ -252,7 +252,7 @@ async def test_a_refusal_is_told_to_the_audit_log(two: Two) -> None:
     assert entry["detail"] == {"code": "role_too_small"}
 
 
-async def test_every_change_that_succeeds_is_told_to_the_audit_log(two: Two) -> None:
+async def test_every_change_that_succeeds_is_told_to_the_audit_log(two: AccessMatrix) -> None:
     changing = [way for way in two.ways if way.method not in {"GET", "HEAD", "OPTIONS"}]
     silent: list[Any] = []
     done = set()
@@ -282,7 +282,7 @@ def _turn(way: Way) -> tuple[int, int]:
     return (3 if way.method == "DELETE" else 1), 0
 
 
-async def _only_read(two: Two, way: Way) -> bool:
+async def _only_read(two: AccessMatrix, way: Way) -> bool:
     """Whether a call of a capability came to no more than a read, as its record says."""
     capability = get_route_capability(way.endpoint)
     if capability is None:
@@ -296,7 +296,7 @@ async def _only_read(two: Two, way: Way) -> bool:
     return bool(outcome == "read")
 
 
-async def _do(two: Two, way: Way) -> tuple[int, str]:
+async def _do(two: AccessMatrix, way: Way) -> tuple[int, str]:
     """Asks for it as the owner would, with things that are there."""
     fill: dict[str, str] = {}
     for where, name in way.places:
@@ -305,7 +305,7 @@ async def _do(two: Two, way: Way) -> tuple[int, str]:
     return await two.ask(two.owner.token, way, fill, way.body())
 
 
-async def _newest(two: Two, way: Way, name: str) -> str:
+async def _newest(two: AccessMatrix, way: Way, name: str) -> str:
     if name == "run_id":
         found = await two.database.fetchval(
             "SELECT id FROM runs WHERE workspace_id = $1 ORDER BY id DESC LIMIT 1",
@@ -315,7 +315,7 @@ async def _newest(two: Two, way: Way, name: str) -> str:
     return (values_for(two.own, way, name) or [AN_ID])[0]
 
 
-async def _entries(two: Two, person: Person) -> list[Mapping[str, Any]]:
+async def _entries(two: AccessMatrix, person: Person) -> list[Mapping[str, Any]]:
     rows = await two.database.fetch(
         "SELECT * FROM audit_log WHERE workspace_id = $1 AND actor_id = $2 ORDER BY id DESC",
         two.owner.workspace_id,

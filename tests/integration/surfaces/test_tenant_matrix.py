@@ -16,7 +16,7 @@ from urllib.parse import quote
 import pytest
 
 from mainspring.contracts.capability import Audience, Capability, Effect
-from tests.kit.access_matrix import ID_LIKE, NOBODYS, Two, Way, values_for
+from tests.kit.access_matrix import ID_LIKE, NOBODYS, AccessMatrix, Way, values_for
 from tests.kit.tenants import fingerprint
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -33,7 +33,7 @@ _VARYING: Final = re.compile(
 _SECOND: Final = re.compile(r'-[0-9a-f]{8}(?=")')
 
 
-def _same(two: Two, text: str, theirs: str) -> str:
+def _same(two: AccessMatrix, text: str, theirs: str) -> str:
     """An answer without what may differ: what was asked for, new ids, and the time."""
     for value in (theirs, two.nobodys(theirs)):
         for spelt in {value, quote(value, safe=""), quote(value)}:
@@ -45,7 +45,7 @@ def _listed(found: Iterable[object]) -> str:
     return "\n".join(map(str, found))
 
 
-def _own(two: Two, way: Way) -> dict[str, str]:
+def _own(two: AccessMatrix, way: Way) -> dict[str, str]:
     return {
         name: "1" if name == "version" else (values_for(two.own, way, name) or [name])[0]
         for where, name in way.places
@@ -53,7 +53,9 @@ def _own(two: Two, way: Way) -> dict[str, str]:
     }
 
 
-async def _asked(two: Two, way: Way, place: tuple[str, str], value: str) -> tuple[int, str]:
+async def _asked(
+    two: AccessMatrix, way: Way, place: tuple[str, str], value: str
+) -> tuple[int, str]:
     """One question with a value in one place, and everything else one's own."""
     where, name = place
     fill, body, query = _own(two, way), way.body(), {}
@@ -67,7 +69,7 @@ async def _asked(two: Two, way: Way, place: tuple[str, str], value: str) -> tupl
 
 
 async def _compared(
-    two: Two, ask: Callable[[str], Awaitable[tuple[int, str]]], theirs: str
+    two: AccessMatrix, ask: Callable[[str], Awaitable[tuple[int, str]]], theirs: str
 ) -> tuple[object, object] | None:
     """The answers about the neighbour's and about nobody's, if they can be told apart."""
     answers = []
@@ -79,14 +81,14 @@ async def _compared(
     return None if found in (before, after) else (found, before)
 
 
-def _places(two: Two) -> Iterator[tuple[Way, tuple[str, str]]]:
+def _places(two: AccessMatrix) -> Iterator[tuple[Way, tuple[str, str]]]:
     for way in sorted(two.ways, key=lambda way: _ORDER.find(way.method)):
         for place in way.places:
             if ID_LIKE.search(place[1]) and place[1] not in NOBODYS:
                 yield way, place
 
 
-async def test_a_list_shows_what_is_ones_own(two: Two) -> None:
+async def test_a_list_shows_what_is_ones_own(two: AccessMatrix) -> None:
     """The neighbour's ids are in no answer to a plain question, and one's own are."""
     theirs = {
         value
@@ -106,8 +108,8 @@ async def test_a_list_shows_what_is_ones_own(two: Two) -> None:
     assert own == {"automations.id", "runs.id"}
 
 
-async def test_what_is_next_door_answers_like_what_is_not_there(two: Two) -> None:
-    before = await fingerprint(two.database, two.neighbour.workspace_id)
+async def test_what_is_next_door_answers_like_what_is_not_there(two: AccessMatrix) -> None:
+    before = await fingerprint(two.database, two.other_tenant.workspace_id)
     untaught, different, tried = [], [], 0
     for way, place in _places(two):
         values = values_for(two.others, way, place[1])
@@ -120,7 +122,7 @@ async def test_what_is_next_door_answers_like_what_is_not_there(two: Two) -> Non
                 different.append((way.label, place, value, *apart))
 
     assert different == [], _listed(different)
-    assert await fingerprint(two.database, two.neighbour.workspace_id) == before
+    assert await fingerprint(two.database, two.other_tenant.workspace_id) == before
     # A place that nothing was found for was not tried: say in the kit what may stand there.
     assert untaught == [], _listed(untaught)
     assert tried > 50
@@ -137,11 +139,11 @@ def _arguments(capability: Capability) -> Iterator[str]:
             yield name
 
 
-def _open(two: Two) -> list[Capability]:
+def _open(two: AccessMatrix) -> list[Capability]:
     """What a person may call and what stays in the house, looking first, making last."""
     found = [
         capability
-        for capability in two.api.house.registry.capabilities.values()
+        for capability in two.api.application.registry.capabilities.values()
         if capability.annotations.audience in (Audience.ANYONE, Audience.PEOPLE)
         and capability.annotations.effect is not Effect.SEND
     ]
@@ -155,8 +157,8 @@ def _open(two: Two) -> list[Capability]:
     )
 
 
-async def test_a_capability_knows_nothing_of_the_workspace_next_door(two: Two) -> None:
-    before = await fingerprint(two.database, two.neighbour.workspace_id)
+async def test_a_capability_knows_nothing_of_the_workspace_next_door(two: AccessMatrix) -> None:
+    before = await fingerprint(two.database, two.other_tenant.workspace_id)
     call = next(way for way in two.ways if way.name == "call_capability")
     different, tried = [], set()
 
@@ -177,4 +179,4 @@ async def test_a_capability_knows_nothing_of_the_workspace_next_door(two: Two) -
 
     assert different == [], _listed(different)
     assert len(tried) > 5
-    assert await fingerprint(two.database, two.neighbour.workspace_id) == before
+    assert await fingerprint(two.database, two.other_tenant.workspace_id) == before

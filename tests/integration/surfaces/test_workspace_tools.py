@@ -36,10 +36,10 @@ from mainspring.surfaces.cli.versions import go_back
 from mainspring.surfaces.services import ApplicationServices
 from mainspring.workspace.automations import FIRST_WORKSPACE
 from tests.kit.bench import PATIENCE, document, step
-from tests.kit.mcp import Wire
+from tests.kit.mcp import RawMcpClient
 from tests.kit.postgres import fresh_database
 from tests.kit.scripts import script
-from tests.kit.tool_isolation import LOOKUP, SEND, Office, office
+from tests.kit.tool_isolation import LOOKUP, SEND, ToolIsolation, office
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -49,7 +49,7 @@ async def shared(
     postgres_server: EmbeddedServer,
     migrated_template: str,
     tmp_path_factory: pytest.TempPathFactory,
-) -> AsyncIterator[Office]:
+) -> AsyncIterator[ToolIsolation]:
     """One house for all tests of this module."""
     async with (
         fresh_database(postgres_server, migrated_template) as url,
@@ -59,7 +59,7 @@ async def shared(
 
 
 @pytest.fixture
-def here(shared: Office) -> Office:
+def here(shared: ToolIsolation) -> ToolIsolation:
     """The house with its tools as they were at first."""
     shared.connect()
     shared.acme.looked_up.clear()
@@ -71,12 +71,14 @@ def asking(name: str, value: str = "Ada", tool: str = LOOKUP) -> dict[str, Any]:
     return document(step("ask", tool, {"name": value}), name=name)
 
 
-async def saved(here: Office, wanted: dict[str, Any]) -> str:
+async def saved(here: ToolIsolation, wanted: dict[str, Any]) -> str:
     made = await here.ask("POST", "/automations", wanted)
     return str(made["id"])
 
 
-async def test_a_step_that_calls_a_tool_is_judged_saved_activated_and_run(here: Office) -> None:
+async def test_a_step_that_calls_a_tool_is_judged_saved_activated_and_run(
+    here: ToolIsolation,
+) -> None:
     wanted = asking("direct")
     verdict = await here.ask("POST", "/validate", wanted)
     automation = await saved(here, wanted)
@@ -89,7 +91,7 @@ async def test_a_step_that_calls_a_tool_is_judged_saved_activated_and_run(here: 
     assert run["steps"][0]["output"] == {"found": f"Ada in {FIRST_WORKSPACE}"}
 
 
-async def test_bad_arguments_for_a_tool_are_told_at_their_place(here: Office) -> None:
+async def test_bad_arguments_for_a_tool_are_told_at_their_place(here: ToolIsolation) -> None:
     wanted = document(step("ask", LOOKUP, {"nam": "Ada"}), name="bad")
     refusal = await here.refused("POST", "/automations", wanted)
     called = await here.refused("POST", f"/capabilities/{LOOKUP}", {"name": ""})
@@ -100,16 +102,16 @@ async def test_bad_arguments_for_a_tool_are_told_at_their_place(here: Office) ->
     assert here.acme.looked_up == []
 
 
-async def test_the_neighbour_is_told_that_there_is_no_such_thing(here: Office) -> None:
+async def test_the_neighbour_is_told_that_there_is_no_such_thing(here: ToolIsolation) -> None:
     wanted = asking("next door")
-    verdict = (await here.beside("POST", "/validate", wanted)).json()
-    refused = await here.beside("POST", "/automations", wanted)
-    imported = await here.beside("POST", "/import", wanted)
-    token = await here.beside("POST", "/tokens", {"name": "t", "capabilities": [LOOKUP]})
-    read = await here.beside("GET", f"/capabilities/{LOOKUP}")
-    called = await here.beside("POST", f"/capabilities/{LOOKUP}", {"name": "Ada"})
-    listed = (await here.beside("GET", "/capabilities?all=true")).json()["capabilities"]
-    words = (await here.beside("GET", "/vocabulary")).json()["capabilities"]
+    verdict = (await here.as_other_tenant("POST", "/validate", wanted)).json()
+    refused = await here.as_other_tenant("POST", "/automations", wanted)
+    imported = await here.as_other_tenant("POST", "/import", wanted)
+    token = await here.as_other_tenant("POST", "/tokens", {"name": "t", "capabilities": [LOOKUP]})
+    read = await here.as_other_tenant("GET", f"/capabilities/{LOOKUP}")
+    called = await here.as_other_tenant("POST", f"/capabilities/{LOOKUP}", {"name": "Ada"})
+    listed = (await here.as_other_tenant("GET", "/capabilities?all=true")).json()["capabilities"]
+    words = (await here.as_other_tenant("GET", "/vocabulary")).json()["capabilities"]
 
     assert [(one["pointer"], one["code"]) for one in verdict["errors"]] == [
         ("/plan/0/action", "unknown_action")
@@ -122,7 +124,7 @@ async def test_the_neighbour_is_told_that_there_is_no_such_thing(here: Office) -
     assert here.acme.looked_up == []
 
 
-async def test_it_is_listed_read_and_called_over_rest(here: Office) -> None:
+async def test_it_is_listed_read_and_called_over_rest(here: ToolIsolation) -> None:
     listed = {one["id"]: one for one in (await here.ask("GET", "/capabilities"))["capabilities"]}
     words = (await here.ask("GET", "/vocabulary"))["capabilities"]
     read = await here.ask("GET", f"/capabilities/{SEND}")
@@ -135,10 +137,12 @@ async def test_it_is_listed_read_and_called_over_rest(here: Office) -> None:
     assert answer == {"found": f"Ada in {FIRST_WORKSPACE}"}
 
 
-async def test_it_is_listed_and_called_over_mcp_by_its_own_workspace_alone(here: Office) -> None:
+async def test_it_is_listed_and_called_over_mcp_by_its_own_workspace_alone(
+    here: ToolIsolation,
+) -> None:
     async with httpx2.AsyncClient(timeout=30, verify=False) as http:
-        ours = Wire(http, here.api.address, here.api.token)
-        theirs = Wire(http, here.api.address, here.neighbour.token)
+        ours = RawMcpClient(http, here.api.address, here.api.token)
+        theirs = RawMcpClient(http, here.api.address, here.other_tenant.token)
         tools = await _all_tools(ours)
         result = await ours.call(LOOKUP, {"name": "Ada"})
         there = await _all_tools(theirs)
@@ -152,7 +156,7 @@ async def test_it_is_listed_and_called_over_mcp_by_its_own_workspace_alone(here:
     assert here.acme.looked_up == ["Ada"]
 
 
-async def _all_tools(wire: Wire) -> dict[str, Any]:
+async def _all_tools(wire: RawMcpClient) -> dict[str, Any]:
     found: dict[str, Any] = {}
     cursor: dict[str, str] = {}
     while True:
@@ -163,7 +167,7 @@ async def _all_tools(wire: Wire) -> dict[str, Any]:
         cursor = {"cursor": page["nextCursor"]}
 
 
-async def test_a_token_can_be_bound_to_a_tool_and_calls_that_alone(here: Office) -> None:
+async def test_a_token_can_be_bound_to_a_tool_and_calls_that_alone(here: ToolIsolation) -> None:
     bound = {"name": "only looks", "capabilities": [LOOKUP]}
     token = (await here.ask("POST", "/tokens", bound))["text"]
     known = {"headers": {"Authorization": f"Bearer {token}"}}
@@ -180,14 +184,14 @@ async def test_a_token_can_be_bound_to_a_tool_and_calls_that_alone(here: Office)
     assert other.status_code == 404
 
 
-async def _draft(here: Office, name: str) -> str:
+async def _draft(here: ToolIsolation, name: str) -> str:
     automation = await saved(here, asking(name, value=name, tool=SEND))
     run = await here.run(automation)
     assert run["status"] == "succeeded", run
     return str(run["steps"][0]["output"]["draft_id"])
 
 
-async def test_a_run_s_call_of_a_tool_that_sends_waits_for_a_person(here: Office) -> None:
+async def test_a_run_s_call_of_a_tool_that_sends_waits_for_a_person(here: ToolIsolation) -> None:
     draft = await _draft(here, "held")
     listed = (await here.ask("GET", "/drafts", params={"status": "pending"}))["items"]
     shown = await here.ask("GET", f"/drafts/{draft}")
@@ -203,7 +207,9 @@ async def test_a_run_s_call_of_a_tool_that_sends_waits_for_a_person(here: Office
     assert here.acme.sent == [{"name": "held"}]
 
 
-async def test_a_draft_is_not_sent_when_its_tool_is_gone_or_another_one(here: Office) -> None:
+async def test_a_draft_is_not_sent_when_its_tool_is_gone_or_another_one(
+    here: ToolIsolation,
+) -> None:
     draft = await _draft(here, "late")
     here.disconnect()
     gone = await here.refused("POST", f"/drafts/{draft}/confirm")
@@ -221,9 +227,9 @@ async def test_a_draft_is_not_sent_when_its_tool_is_gone_or_another_one(here: Of
     assert here.acme.sent == [{"name": "late"}]
 
 
-async def test_a_version_is_compiled_anew_when_its_tool_is_another_one(here: Office) -> None:
+async def test_a_version_is_compiled_anew_when_its_tool_is_another_one(here: ToolIsolation) -> None:
     automation = await saved(here, asking("changing"))
-    versions = here.bench.house.versions
+    versions = here.bench.application.versions
     key = (FIRST_WORKSPACE, UUID(automation), 1)
     first = await here.run(automation)
     with_first = await versions.get(*key)
@@ -244,14 +250,14 @@ async def test_a_version_is_compiled_anew_when_its_tool_is_another_one(here: Off
 
 
 async def test_an_automation_whose_tool_is_gone_is_shown_and_exported_and_fails_clearly(
-    here: Office,
+    here: ToolIsolation,
 ) -> None:
     wanted = asking("orphan")
     automation = await saved(here, wanted)
     await here.run(automation)
     here.disconnect()
     run = await here.run(automation)
-    here.bench.house.versions.forget()
+    here.bench.application.versions.forget()
     refused = await here.refused("POST", f"/automations/{automation}/run", {})
     unusable = await here.refused("POST", f"/automations/{automation}/activate")
     shown = await here.ask("GET", f"/automations/{automation}")
@@ -272,11 +278,11 @@ async def test_an_automation_whose_tool_is_gone_is_shown_and_exported_and_fails_
     assert here.acme.looked_up == ["Ada", "Ada"]
 
 
-async def test_a_pattern_needs_one_of_its_tools_and_not_each(here: Office) -> None:
+async def test_a_pattern_needs_one_of_its_tools_and_not_each(here: ToolIsolation) -> None:
     wanted = step("find", "agent_task", {"prompt": "Find Ada.", "tools": ["acme.*"]})
     automation = await saved(here, document(wanted, name="pattern"))
     key = (FIRST_WORKSPACE, UUID(automation), 1)
-    versions = here.bench.house.versions
+    versions = here.bench.application.versions
     whole = await versions.get(*key)
     here.connect().pop(SEND)
     versions.forget()
@@ -294,13 +300,13 @@ async def test_a_pattern_needs_one_of_its_tools_and_not_each(here: Office) -> No
 
 
 async def test_a_trigger_s_run_of_an_automation_without_its_tool_is_on_record(
-    here: Office,
+    here: ToolIsolation,
 ) -> None:
     automation = await saved(here, asking("triggered"))
     await here.ask("POST", f"/automations/{automation}/activate")
     here.disconnect()
-    here.bench.house.versions.forget()
-    made = await here.bench.house.dispatcher.dispatch(
+    here.bench.application.versions.forget()
+    made = await here.bench.application.dispatcher.dispatch(
         RunRequest(FIRST_WORKSPACE, UUID(automation), trigger_type="schedule")
     )
     run = await here.bench.read(made.run_id)
@@ -308,12 +314,12 @@ async def test_a_trigger_s_run_of_an_automation_without_its_tool_is_on_record(
     assert (run["status"], run["error"]["code"]) == ("failed", "tool_gone")
 
 
-async def test_natives_alone_are_loaded_without_a_question_or_a_pause(here: Office) -> None:
+async def test_natives_alone_are_loaded_without_a_question_or_a_pause(here: ToolIsolation) -> None:
     config = {"title": "Done", "message_template": "It is done."}
     automation = await saved(here, document(step("tell", "notification", config), name="native"))
     key = (FIRST_WORKSPACE, UUID(automation), 1)
-    versions = here.bench.house.versions
-    asked = here.words.asked
+    versions = here.bench.application.versions
+    asked = here.registry.asked
     await versions.get(*key)
 
     class Run:
@@ -321,7 +327,7 @@ async def test_natives_alone_are_loaded_without_a_question_or_a_pause(here: Offi
         rehearsal_id = None
 
     assert _at_once(versions.load(Run())) is _at_once(versions.get(*key))  # type: ignore[arg-type]
-    assert here.words.asked == asked
+    assert here.registry.asked == asked
 
 
 def _at_once(work: Coroutine[Any, Any, Any]) -> Any:
@@ -334,7 +340,7 @@ def _at_once(work: Coroutine[Any, Any, Any]) -> Any:
     raise AssertionError("it has waited for something")
 
 
-async def test_a_script_calls_a_tool_by_its_whole_name_or_by_its_parts(here: Office) -> None:
+async def test_a_script_calls_a_tool_by_its_whole_name_or_by_its_parts(here: ToolIsolation) -> None:
     source = f"""export default async () => {{
       const one = await brains["{LOOKUP}"]({{ name: "Ada" }});
       const two = await brains.{LOOKUP}({{ name: "Bob" }});
@@ -346,14 +352,14 @@ async def test_a_script_calls_a_tool_by_its_whole_name_or_by_its_parts(here: Off
     for wanted in (granted, derived):
         run = await here.run(await saved(here, wanted))
         assert (run["status"], run["steps"][0]["output"]) == ("succeeded", ["Ada", "Bob"]), run
-    refused = (await here.beside("POST", "/validate", derived)).json()
+    refused = (await here.as_other_tenant("POST", "/validate", derived)).json()
 
     assert here.acme.looked_up == ["Ada", "Bob"] * 2
     assert [one["code"] for one in refused["errors"]][:1] == ["unknown_capability"]
 
 
 async def test_a_draft_of_a_script_may_be_granted_what_its_own_workspace_has(
-    here: Office,
+    here: ToolIsolation,
 ) -> None:
     given = {
         "name": "authored",
@@ -364,7 +370,7 @@ async def test_a_draft_of_a_script_may_be_granted_what_its_own_workspace_has(
         "triggers": [{"kind": "webhook"}],
     }
     made = await here.ask("POST", "/capabilities/save_automation_draft", given)
-    refused = await here.beside("POST", "/capabilities/save_automation_draft", given)
+    refused = await here.as_other_tenant("POST", "/capabilities/save_automation_draft", given)
     back = await here.ask(
         "POST",
         "/capabilities/update_automation",
@@ -377,7 +383,7 @@ async def test_a_draft_of_a_script_may_be_granted_what_its_own_workspace_has(
 
 
 async def test_a_file_with_a_tool_is_imported_and_a_version_with_one_is_brought_back(
-    here: Office,
+    here: ToolIsolation,
 ) -> None:
     made = await here.ask("POST", "/import", asking("file"))
     automation = made["imported"][0]["id"]
@@ -391,7 +397,7 @@ async def test_a_file_with_a_tool_is_imported_and_a_version_with_one_is_brought_
 
 @pytest.fixture
 def command_context(
-    here: Office, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    here: ToolIsolation, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> CommandContext:
     """The command line's way into this house."""
     monkeypatch.setenv("MAINSPRING_HOME", str(tmp_path))
@@ -399,7 +405,7 @@ def command_context(
     @asynccontextmanager
     async def enter(settings: Settings) -> AsyncIterator[ApplicationServices]:
         del settings
-        yield application_services(here.bench.house)
+        yield application_services(here.bench.application)
 
     return CommandContext(ApplicationFactory(enter, build_registry))
 
@@ -411,7 +417,7 @@ def _file(folder: Path, wanted: dict[str, Any]) -> str:
 
 
 async def test_commands_know_the_tools_of_the_workspace_that_they_work_in(
-    here: Office,
+    here: ToolIsolation,
     command_context: CommandContext,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -442,7 +448,7 @@ async def test_commands_know_the_tools_of_the_workspace_that_they_work_in(
 
 
 async def test_commands_store_nothing_that_calls_a_tool_which_is_not_there(
-    here: Office, command_context: CommandContext, tmp_path: Path
+    here: ToolIsolation, command_context: CommandContext, tmp_path: Path
 ) -> None:
     here.disconnect()
     screen, file = Screen(for_programs=True), _file(tmp_path, asking("stored nowhere"))
@@ -458,8 +464,10 @@ async def test_commands_store_nothing_that_calls_a_tool_which_is_not_there(
     assert listed == []
 
 
-async def test_the_sdk_that_everybody_may_read_says_nothing_of_a_workspace(here: Office) -> None:
-    text = (await here.api.stranger.get(SDK_PATH)).text
+async def test_the_sdk_that_everybody_may_read_says_nothing_of_a_workspace(
+    here: ToolIsolation,
+) -> None:
+    text = (await here.api.anonymous.get(SDK_PATH)).text
 
-    assert text == generate_sdk(here.words)
+    assert text == generate_sdk(here.registry)
     assert "acme" not in text

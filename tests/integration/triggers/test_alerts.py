@@ -24,12 +24,12 @@ from mainspring.workspace.alerts import claim_mail, count_consecutive_failures
 from mainspring.workspace.automation_states import acknowledge
 from mainspring.workspace.automations import set_state
 from mainspring.workspace.inbox import list_notifications
-<<<<<<< HEAD
 from tests.kit.events import ECHO, is_behind, listen, match_all, runs_of, tell
 from tests.kit.house import PATIENCE, Bench, document, step
 =======
 from tests.kit.bench import PATIENCE, Bench, document, step
 from tests.kit.events import ECHO, listen, match_all, runs_of, tell
+<<<<<<< ours
 >>>>>>> ed3f9810 (Name test kit, bench and fuzz modules after their topics)
 from tests.kit.mail import Post, mail_server, read_letter
 
@@ -68,10 +68,10 @@ class Story:
     async def active(self, written: dict[str, Any]) -> tuple[UUID, UUID]:
         """Saves and activates; the automation and its one trigger."""
         saved = await self.bench.save(written)
-        async with self.bench.house.database.transaction() as tx:
-            workspace_id = self.bench.house.workspace_id
+        async with self.bench.application.database.transaction() as tx:
+            workspace_id = self.bench.application.workspace_id
             await set_state(tx, workspace_id, saved.automation_id, "active")
-        trigger_id = await self.bench.house.database.fetchval(
+        trigger_id = await self.bench.application.database.fetchval(
             "SELECT id FROM triggers WHERE automation_id = $1", saved.automation_id
         )
         return saved.automation_id, trigger_id
@@ -79,7 +79,7 @@ class Story:
     async def ends(self, automation_id: UUID, trigger_id: UUID | None = None) -> dict[str, Any]:
         """One run from its start to what is told about it."""
         kind = "manual" if trigger_id is None else "webhook"
-        application = self.bench.house
+        application = self.bench.application
         request = RunRequest(application.workspace_id, automation_id, kind, trigger_id)
         made = await application.dispatcher.dispatch(request)
         run = await self.bench.until(made.run_id)
@@ -94,31 +94,33 @@ class Story:
                     await asyncio.sleep(0.01)
 
     async def automation(self, automation_id: UUID) -> dict[str, Any]:
-        row = await self.bench.house.database.fetchrow(
+        row = await self.bench.application.database.fetchrow(
             "SELECT * FROM automations WHERE id = $1", automation_id
         )
         assert row is not None
         return dict(row)
 
     async def inbox(self) -> list[dict[str, Any]]:
-        async with self.bench.house.database.acquire() as connection:
-            return await list_notifications(connection, self.bench.house.workspace_id)
+        async with self.bench.application.database.acquire() as connection:
+            return await list_notifications(connection, self.bench.application.workspace_id)
 
     async def due(self) -> int:
         return int(
-            await self.bench.house.database.fetchval(
+            await self.bench.application.database.fetchval(
                 "SELECT count(*) FROM notifications WHERE mail_due_at IS NOT NULL"
             )
         )
 
 
 def _reader(bench: Bench, limits: Limits, *, mail: bool) -> EventLogReader:
-    return EventLogReader(bench.house.database, CONSUMER, FailureAlerts(limits, mail=mail).handle)
+    return EventLogReader(
+        bench.application.database, CONSUMER, FailureAlerts(limits, mail=mail).handle
+    )
 
 
 @asynccontextmanager
 async def _story(bench: Bench, *, mail: bool = True, in_row: int = 5) -> AsyncIterator[Story]:
-    limits = replace(bench.house.limits, failures_in_row=in_row)
+    limits = replace(bench.application.limits, failures_in_row=in_row)
     reader = _reader(bench, limits, mail=mail)
     await reader.begin()
     async with bench.worker():
@@ -145,7 +147,7 @@ async def test_a_run_that_succeeds_or_is_cancelled_is_not_told(bench: Bench) -> 
         await story.ends(*await story.active(_works()))
         made = await bench.dispatch(document(step("hang", "test.hang"), name="slow"))
         await bench.outside.started.wait()
-        await bench.house.control.cancel(bench.house.workspace_id, made.run_id)
+        await bench.application.control.cancel(bench.application.workspace_id, made.run_id)
         assert (await bench.until(made.run_id))["status"] == "cancelled"
         await story.told()
         assert await story.inbox() == []
@@ -157,7 +159,7 @@ async def test_failures_that_follow_closely_are_one_alert_that_says_how_many(
     async with _story(bench) as story:
         where = await story.active(_breaks())
         first = await story.ends(*where)
-        await bench.house.database.execute("UPDATE notifications SET read_at = now()")
+        await bench.application.database.execute("UPDATE notifications SET read_at = now()")
         await story.ends(*where)
         last = await story.ends(*where)
         (alert,) = await story.inbox()
@@ -171,7 +173,7 @@ async def test_failures_that_follow_closely_are_one_alert_that_says_how_many(
 async def test_many_failures_read_at_once_are_one_alert_too(bench: Bench) -> None:
     async with _story(bench, in_row=100) as story:
         automation_id, trigger_id = await story.active(_breaks())
-        application = bench.house
+        application = bench.application
         request = RunRequest(application.workspace_id, automation_id, "webhook", trigger_id)
         made = await application.dispatcher.dispatch_all([request] * 20)
         for one in made:
@@ -187,7 +189,7 @@ async def test_a_failure_much_later_is_a_new_alert(bench: Bench) -> None:
     async with _story(bench) as story:
         where = await story.active(_breaks())
         await story.ends(*where)
-        await bench.house.database.execute(
+        await bench.application.database.execute(
             "UPDATE notifications SET created_at = created_at - interval '11 minutes'"
         )
         await story.ends(*where)
@@ -264,7 +266,7 @@ async def test_a_replay_by_a_person_does_not_count_either(bench: Bench) -> None:
     async with _story(bench, in_row=2) as story:
         automation_id, trigger_id = await story.active(_breaks())
         run = await story.ends(automation_id, trigger_id)
-        application = bench.house
+        application = bench.application
         again = await replay(
             application.database,
             application.dispatcher,
@@ -283,11 +285,11 @@ async def test_a_body_that_does_not_fit_never_pauses_but_a_schedule_does(bench: 
     async with _story(bench, in_row=2) as story:
         automation_id, trigger_id = await story.active(_breaks())
         await story.ends(automation_id, trigger_id)
-        await bench.house.database.execute("UPDATE runs SET reason = 'invalid_inputs'")
+        await bench.application.database.execute("UPDATE runs SET reason = 'invalid_inputs'")
         await story.ends(automation_id, trigger_id)
         found = await story.automation(automation_id)
         assert (found["state"], found["failures"]) == ("active", 1)
-        await bench.house.database.execute("UPDATE runs SET trigger_type = 'schedule'")
+        await bench.application.database.execute("UPDATE runs SET trigger_type = 'schedule'")
         await story.ends(automation_id, trigger_id)
         assert (await story.automation(automation_id))["state"] == "paused"
 
@@ -310,10 +312,10 @@ async def test_texts_too_long_for_a_filter_are_told_but_never_pause(
     async with _story(bench, in_row=2) as story:
         automation_id = await listen(bench, "listening", "mail.came", filters)
         for _ in range(3):
-            await tell(bench.house, "mail.came", {"text": text})
-        await match_all(bench.house)
+            await tell(bench.application, "mail.came", {"text": text})
+        await match_all(bench.application)
         await story.told()
-        runs = await runs_of(bench.house, automation_id)
+        runs = await runs_of(bench.application, automation_id)
         assert [(run["status"], run["error"]["code"]) for run in runs] == [("failed", code)] * 3
         found = await story.automation(automation_id)
         assert (found["state"], found["failures"]) == ("active", 0)
@@ -330,8 +332,8 @@ async def test_fixed_inputs_that_do_not_fit_pause_an_automation_that_listens(
         automation_id = await listen(
             bench, "needs", "mail.came", None, ECHO, inputs={"schema": schema}
         )
-        await tell(bench.house, "mail.came", {}, {})
-        await match_all(bench.house)
+        await tell(bench.application, "mail.came", {}, {})
+        await match_all(bench.application)
         await story.told()
         assert (await story.automation(automation_id))["state"] == "paused"
 
@@ -341,8 +343,8 @@ async def test_what_was_acknowledged_does_not_count_again(bench: Bench) -> None:
         automation_id, trigger_id = await story.active(_breaks())
         for _ in range(4):
             await story.ends(automation_id, trigger_id)
-        async with bench.house.database.transaction() as tx:
-            state = await acknowledge(tx, bench.house.workspace_id, automation_id)
+        async with bench.application.database.transaction() as tx:
+            state = await acknowledge(tx, bench.application.workspace_id, automation_id)
         assert state == "active"
         assert (await story.automation(automation_id))["failures"] == 0
         assert [entry["read_at"] is None for entry in await story.inbox()] == [False]
@@ -357,8 +359,8 @@ async def test_acknowledging_a_paused_automation_does_not_activate_it(bench: Ben
     async with _story(bench, in_row=1) as story:
         automation_id, trigger_id = await story.active(_breaks())
         await story.ends(automation_id, trigger_id)
-        async with bench.house.database.transaction() as tx:
-            assert await acknowledge(tx, bench.house.workspace_id, automation_id) == "paused"
+        async with bench.application.database.transaction() as tx:
+            assert await acknowledge(tx, bench.application.workspace_id, automation_id) == "paused"
         found = await story.automation(automation_id)
         assert (found["state"], found["failures"]) == ("paused", 0)
 
@@ -369,8 +371,8 @@ async def test_activating_again_begins_the_count_anew(bench: Bench) -> None:
         await story.ends(automation_id, trigger_id)
         await story.ends(automation_id, trigger_id)
         assert (await story.automation(automation_id))["state"] == "paused"
-        async with bench.house.database.transaction() as tx:
-            await set_state(tx, bench.house.workspace_id, automation_id, "active")
+        async with bench.application.database.transaction() as tx:
+            await set_state(tx, bench.application.workspace_id, automation_id, "active")
         await story.ends(automation_id, trigger_id)
         found = await story.automation(automation_id)
         assert (found["state"], found["failures"]) == ("active", 1)
@@ -379,17 +381,17 @@ async def test_activating_again_begins_the_count_anew(bench: Bench) -> None:
 async def test_the_same_event_read_twice_makes_one_alert(bench: Bench) -> None:
     async with _story(bench) as story:
         await story.ends(*await story.active(_breaks()))
-        await bench.house.database.execute(
+        await bench.application.database.execute(
             "UPDATE event_cursors SET xid = '0'::xid8, id = $1", UUID(int=0)
         )
-        story.reader = _reader(bench, bench.house.limits, mail=True)
+        story.reader = _reader(bench, bench.application.limits, mail=True)
         assert await story.reader.once() > 0
         (alert,) = await story.inbox()
     assert "runs have failed" not in alert["message"]
 
 
 async def test_events_that_lie_or_make_no_sense_are_passed_over(bench: Bench) -> None:
-    application = bench.house
+    application = bench.application
     async with _story(bench) as story:
         automation_id, _ = await story.active(_works())
         payloads = (
@@ -415,7 +417,7 @@ async def test_the_title_is_one_line_whatever_the_name_holds(bench: Bench) -> No
     async with _story(bench) as story:
         made = await story.active(_breaks("Plain"))
         # Such a name is refused today; an earlier version may have kept one.
-        await bench.house.database.execute(
+        await bench.application.database.execute(
             "UPDATE automations SET name = $1", "Evil\r\nBcc: x\u2028 \x1b[31mname"
         )
         await story.ends(*made)
@@ -424,12 +426,14 @@ async def test_the_title_is_one_line_whatever_the_name_holds(bench: Bench) -> No
 
 
 @asynccontextmanager
-async def _posted(bench: Bench, post: Post, **more: Any) -> AsyncIterator[AlertMailer]:
+async def _posted(bench: Bench, post: MailServerDouble, **more: Any) -> AsyncIterator[AlertMailer]:
     """A postman and the mail server he goes to."""
     async with mail_server(post) as port:
         server = read_smtp_url(f"smtp://127.0.0.1:{port}")
-        mailer = SmtpMailer(server, "m@example.org", bench.house.limits, bench.house.clock)
-        yield AlertMailer(bench.house.database, mailer, "ada@example.com", **more)
+        mailer = SmtpMailer(
+            server, "m@example.org", bench.application.limits, bench.application.clock
+        )
+        yield AlertMailer(bench.application.database, mailer, "ada@example.com", **more)
 
 
 async def _alert(bench: Bench) -> dict[str, Any]:
@@ -440,7 +444,7 @@ async def _alert(bench: Bench) -> dict[str, Any]:
 
 
 async def _mail_row(bench: Bench) -> dict[str, Any]:
-    row = await bench.house.database.fetchrow(
+    row = await bench.application.database.fetchrow(
         "SELECT mail_due_at, mail_tries, mailed_at, mail_due_at > now() AS later FROM notifications"
     )
     assert row is not None
@@ -448,12 +452,12 @@ async def _mail_row(bench: Bench) -> dict[str, Any]:
 
 
 async def test_an_alert_is_mailed_once_however_many_bring_it(bench: Bench) -> None:
-    alert, post = await _alert(bench), Post()
+    alert, post = await _alert(bench), MailServerDouble()
     async with _posted(bench, post) as mailer:
         brought = await asyncio.gather(*(mailer.once() for _ in range(4)))
         assert sorted(brought) == [False, False, False, True]
         assert not await mailer.once()
-    (letter,) = post.letters
+    (letter,) = post.messages
     assert (letter["to"], letter["subject"]) == ("ada@example.com", "Daily digest failed")
     assert letter["auto-submitted"] == "auto-generated"
     assert letter.get_content().splitlines() == alert["message"].splitlines()
@@ -462,7 +466,7 @@ async def test_an_alert_is_mailed_once_however_many_bring_it(bench: Bench) -> No
 
 async def test_a_letter_that_another_is_taking_is_left_to_him(bench: Bench) -> None:
     await _alert(bench)
-    post = Post()
+    post = MailServerDouble()
     async with _posted(bench, post) as mailer, asyncio.timeout(PATIENCE):
         async with bench.house.database.transaction() as tx:
             assert await claim_mail(tx, 60.0, 3600.0) is not None
@@ -475,23 +479,23 @@ async def test_a_letter_that_was_not_taken_waits_and_is_tried_again_as_the_same(
     bench: Bench,
 ) -> None:
     await _alert(bench)
-    post = Post(at_data=["451 Not now"])
+    post = MailServerDouble(at_data=["451 Not now"])
     async with _posted(bench, post) as mailer:
         assert await mailer.once()
         row = await _mail_row(bench)
         assert (row["mail_tries"], row["mailed_at"], row["later"]) == (1, None, True)
         assert not await mailer.once()
-        await bench.house.database.execute("UPDATE notifications SET mail_due_at = now()")
+        await bench.application.database.execute("UPDATE notifications SET mail_due_at = now()")
         assert await mailer.once()
     ids = {read_letter(data)["message-id"] for data in post.offered}
-    assert (len(post.offered), len(post.letters), len(ids)) == (2, 1, 1)
+    assert (len(post.offered), len(post.messages), len(ids)) == (2, 1, 1)
 
 
 async def test_a_letter_that_nobody_takes_is_given_up_and_told_in_the_log(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     await _alert(bench)
-    post = Post(at_data=["451 Not now"] * 99)
+    post = MailServerDouble(at_data=["451 Not now"] * 99)
     async with _posted(bench, post, first_pause=0.0) as mailer:
         while await mailer.once():
             assert len(post.offered) <= TRIES
@@ -502,17 +506,17 @@ async def test_a_letter_that_nobody_takes_is_given_up_and_told_in_the_log(
 
 async def test_a_postman_that_is_stopped_ends(bench: Bench) -> None:
     await _alert(bench)
-    post, stop = Post(), asyncio.Event()
+    post, stop = MailServerDouble(), asyncio.Event()
     async with _posted(bench, post, poll_seconds=60) as mailer, asyncio.timeout(PATIENCE):
         going = asyncio.create_task(mailer.run(stop))
-        while not post.letters:
+        while not post.messages:
             await asyncio.sleep(0.01)
         stop.set()
         await going
 
 
 async def test_without_mail_set_up_alerts_stay_in_the_inbox(bench: Bench) -> None:
-    settings = bench.house.settings
+    settings = bench.application.settings
     assert not mails(settings)
     assert not mails(replace(settings, owner_mail="ada@example.com"))
     # Other people than the first have addresses of their own.
@@ -525,7 +529,7 @@ async def test_without_mail_set_up_alerts_stay_in_the_inbox(bench: Bench) -> Non
 
 async def test_failures_are_in_a_row_as_they_ended(bench: Bench) -> None:
     """A quick run that began last and succeeded first does not part slow ones that failed."""
-    application = bench.house
+    application = bench.application
     async with _story(bench) as story:
         automation_id, trigger_id = await story.active(_breaks())
         for _ in range(2):
@@ -549,7 +553,7 @@ async def test_automations_that_are_paused_together_hold_their_triggers_in_one_o
     bench: Bench,
 ) -> None:
     """Those who fire hold triggers by id, whichever automations they belong to."""
-    database = bench.house.database
+    database = bench.application.database
     async with _story(bench, in_row=1) as story:
         first, _ = await story.active(_breaks("first"))
         second, low = await story.active(_breaks("second"))
@@ -557,8 +561,8 @@ async def test_automations_that_are_paused_together_hold_their_triggers_in_one_o
         high = await database.fetchval("SELECT id FROM triggers WHERE slug = 'later'")
         assert (first < second, low < high) == (True, True)
         for one, trigger in ((first, high), (second, low)):
-            request = RunRequest(bench.house.workspace_id, one, "webhook", trigger)
-            await bench.until((await bench.house.dispatcher.dispatch(request)).run_id)
+            request = RunRequest(bench.application.workspace_id, one, "webhook", trigger)
+            await bench.until((await bench.application.dispatcher.dispatch(request)).run_id)
         async with database.transaction() as tx:
             await tx.execute("SELECT 1 FROM triggers WHERE id = $1 FOR SHARE", low)
             telling = asyncio.create_task(story.told())

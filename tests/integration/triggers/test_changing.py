@@ -45,7 +45,7 @@ def _written(*triggers: dict[str, Any], text: str = "a") -> dict[str, Any]:
 
 async def _blocked(bench: Bench) -> None:
     async with asyncio.timeout(PATIENCE):
-        while not await bench.house.database.fetchval(_BLOCKED):
+        while not await bench.application.database.fetchval(_BLOCKED):
             await asyncio.sleep(0.01)
 
 
@@ -70,7 +70,7 @@ async def test_a_moment_that_came_before_a_change_is_recorded(
 ) -> None:
     await bench.save(_written())
     automation = await armed(bench, schedule())
-    await bench.house.database.execute(
+    await bench.application.database.execute(
         "UPDATE triggers SET next_due_at = date_trunc('minute', now()) - interval '3 hours'"
     )
     answer = await api.client.request(method, f"{V1}/automations/{automation}{path}", json=body)
@@ -85,7 +85,9 @@ async def test_what_was_recorded_is_not_fired_and_the_schedule_goes_on(
 ) -> None:
     # Once a year, so that no other moment comes in the middle of this.
     automation = await armed(bench, schedule("0 0 1 1 *", misfire="fire_all"))
-    await bench.house.database.execute("UPDATE triggers SET next_due_at = now() - interval '1 s'")
+    await bench.application.database.execute(
+        "UPDATE triggers SET next_due_at = now() - interval '1 s'"
+    )
     for act in ("pause", "activate"):
         assert (await api.client.post(f"{V1}/automations/{automation}/{act}")).is_success
     assert await recorded(bench) == {"missed_paused": 1}
@@ -102,7 +104,7 @@ async def test_whoever_changes_several_automations_holds_their_triggers_in_one_o
     first = await armed(bench, hook, name="first")
     second = await armed(bench, hook, name="second")
     await armed(bench, {**hook, "id": "later"}, name="first")
-    database = bench.house.database
+    database = bench.application.database
     low, high = [
         row["id"]
         for row in await database.fetch(
@@ -130,7 +132,7 @@ async def test_whoever_changes_several_automations_holds_their_triggers_in_one_o
 async def test_a_change_that_gave_way_is_made_again_and_then_told_as_retryable(
     bench: Bench,
 ) -> None:
-    application = bench.house
+    application = bench.application
     tries: list[int] = []
 
     async def collides(tx: Connection, times: int) -> int:
@@ -152,7 +154,7 @@ async def test_a_pause_that_waited_for_a_save_finds_its_automation(bench: Bench,
     automation = await armed(bench, schedule())
     place = f"{V1}/automations/{automation}"
     for act, version in (("pause", 2), ("activate", 3)):
-        async with bench.house.database.transaction() as tx:
+        async with bench.application.database.transaction() as tx:
             await tx.execute("SELECT 1 FROM automations WHERE id = $1 FOR UPDATE", automation)
             acting = asyncio.create_task(api.client.post(f"{place}/{act}"))
             await _blocked(bench)
@@ -185,7 +187,7 @@ async def test_an_import_that_switches_a_trigger_on_leaves_its_automation_paused
 
 
 async def test_a_renamed_import_is_judged_before_names_are_held(bench: Bench) -> None:
-    application = bench.house
+    application = bench.application
     await bench.save(_written())
     candidates = await validate_import(_written(), application.registry, application.limits)
     async with application.database.acquire() as connection:

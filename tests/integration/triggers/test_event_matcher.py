@@ -24,18 +24,18 @@ async def test_an_event_starts_the_automations_whose_filters_let_it_through(benc
     pdf = await listen(bench, "pdf", "file.added", {"kind": "pdf"})
     every = await listen(bench, "every", "file.added")
     await listen(bench, "other", "file.removed")
-    (event_id,) = await tell(bench.house, "file.added", {"kind": "pdf", "name": "x"})
-    await match_all(bench.house)
+    (event_id,) = await tell(bench.application, "file.added", {"kind": "pdf", "name": "x"})
+    await match_all(bench.application)
 
-    runs = await runs_of(bench.house)
+    runs = await runs_of(bench.application)
     assert {run["automation_id"] for run in runs} == {pdf, every}
     async with bench.worker():
         for run in runs:
             ended = await bench.until(run["id"])
             assert ended["status"] == "succeeded"
             assert ended["output"] == {"kind": "pdf", "name": "x"}
-    async with bench.house.database.acquire() as connection:
-        found = await list_event_consumers(connection, bench.house.workspace_id, event_id)
+    async with bench.application.database.acquire() as connection:
+        found = await list_event_consumers(connection, bench.application.workspace_id, event_id)
     assert {one["automation_id"] for one in found} == {pdf, every}
     assert {one["run_id"] for one in found} == {run["id"] for run in runs}
 
@@ -50,9 +50,9 @@ async def test_the_fixed_inputs_of_a_trigger_reach_the_run(bench: Bench) -> None
         trigger={"inputs": {"to": "me"}},
         inputs={"schema": {"type": "object", "properties": {"to": {"type": "string"}}}},
     )
-    await tell(bench.house, "file.added", {})
-    await match_all(bench.house)
-    (run,) = await runs_of(bench.house, automation)
+    await tell(bench.application, "file.added", {})
+    await match_all(bench.application)
+    (run,) = await runs_of(bench.application, automation)
     async with bench.worker():
         assert (await bench.until(run["id"]))["output"] == "me"
 
@@ -72,22 +72,22 @@ async def test_inputs_that_do_not_fit_are_a_failed_run_with_a_reason(bench: Benc
             }
         },
     )
-    await tell(bench.house, "file.added", {})
-    await match_all(bench.house)
-    (run,) = await runs_of(bench.house, automation)
+    await tell(bench.application, "file.added", {})
+    await match_all(bench.application)
+    (run,) = await runs_of(bench.application, automation)
     assert (run["status"], run["reason"]) == ("failed", "invalid_inputs")
 
 
 async def test_an_event_told_before_the_trigger_was_armed_starts_nothing(bench: Bench) -> None:
-    await tell(bench.house, "file.added", {})
+    await tell(bench.application, "file.added", {})
     automation = await listen(bench, "late", "file.added")
-    await tell(bench.house, "file.added", {})
-    await match_all(bench.house)
-    assert len(await runs_of(bench.house, automation)) == 1
+    await tell(bench.application, "file.added", {})
+    await match_all(bench.application)
+    assert len(await runs_of(bench.application, automation)) == 1
 
 
 async def test_triggers_that_come_change_and_go_are_noticed_at_once(bench: Bench) -> None:
-    application = bench.house
+    application = bench.application
     matcher = matcher_of(application)
     first = await listen(bench, "first", "file.added", {"kind": "a"})
     await tell(application, "file.added", {"kind": "a"})
@@ -112,15 +112,15 @@ async def test_triggers_that_come_change_and_go_are_noticed_at_once(bench: Bench
 async def test_an_event_of_another_workspace_starts_nothing_here(bench: Bench) -> None:
     automation = await listen(bench, "mine", "file.added")
     other = generate_id()
-    async with bench.house.database.transaction() as tx:
+    async with bench.application.database.transaction() as tx:
         await ensure_workspace(tx, other, "Other")
-    await tell(bench.house, "file.added", {}, space=other)
-    assert await match_all(bench.house) == 1
-    assert await runs_of(bench.house, automation) == []
+    await tell(bench.application, "file.added", {}, space=other)
+    assert await match_all(bench.application) == 1
+    assert await runs_of(bench.application, automation) == []
 
 
 async def test_matchers_beside_each_other_start_one_run_for_each_match(bench: Bench) -> None:
-    application = bench.house
+    application = bench.application
     automations = [await listen(bench, f"a{n}", "file.added", {"n": n}) for n in range(4)]
     every = await listen(bench, "every", "file.added")
     async with matching(application, 3):
@@ -137,7 +137,7 @@ async def test_matchers_beside_each_other_start_one_run_for_each_match(bench: Be
 
 
 async def test_an_event_that_is_matched_again_finds_its_earlier_run(bench: Bench) -> None:
-    application = bench.house
+    application = bench.application
     automation = await listen(bench, "once", "file.added")
     await tell(application, "file.added", {})
     await match_all(application)
@@ -149,7 +149,7 @@ async def test_an_event_that_is_matched_again_finds_its_earlier_run(bench: Bench
 async def test_an_event_nobody_can_read_is_told_in_the_inbox_and_holds_up_no_other(
     bench: Bench,
 ) -> None:
-    application = bench.house
+    application = bench.application
     automation = await listen(bench, "brave", "file.added")
     (bad,) = await tell(application, "file.added", {})
     await application.database.execute(
@@ -167,7 +167,7 @@ async def test_a_crowd_of_firings_is_spread_over_transactions(
     bench: Bench, monkeypatch: Any
 ) -> None:
     monkeypatch.setattr(matching_module, "MOST_FIRINGS", 5)
-    application = bench.house
+    application = bench.application
     automations = [await listen(bench, f"a{n}", "file.added") for n in range(3)]
     await tell(application, "file.added", *({"n": n} for n in range(10)))
     matcher = matcher_of(application)
@@ -178,7 +178,7 @@ async def test_a_crowd_of_firings_is_spread_over_transactions(
 
 
 async def test_when_a_trigger_fired_before_is_known_to_the_next_run(bench: Bench) -> None:
-    application = bench.house
+    application = bench.application
     automation = await listen(
         bench,
         "since",
@@ -205,7 +205,7 @@ async def test_when_a_trigger_fired_before_is_known_to_the_next_run(bench: Bench
 
 async def _settled(bench: Bench, count: int) -> list[dict[str, Any]]:
     """Waits until there are so many runs and none is under way."""
-    database = bench.house.database
+    database = bench.application.database
     async with asyncio.timeout(60):
         while True:
             found = await database.fetchrow(
@@ -224,7 +224,7 @@ def _of(name: str) -> dict[str, Any]:
 async def test_the_end_of_one_automation_starts_the_next(bench: Bench) -> None:
     second = await listen(bench, "second", "automation.run.succeeded", _of("first"))
     await listen(bench, "third", "automation.run.failed", _of("first"))
-    async with bench.worker(), matching(bench.house):
+    async with bench.worker(), matching(bench.application):
         made = await bench.dispatch(
             {"schema_version": "1.2", "name": "first", "goal": "Begin.", "plan": [ECHO]}
         )
@@ -239,18 +239,22 @@ async def test_automations_that_start_each_other_come_to_rest_with_a_record(benc
     await listen(bench, "ping", "automation.run.succeeded", _of("pong"))
     await listen(bench, "pong", "automation.run.succeeded", _of("ping"))
     other = await listen(bench, "other", "file.added")
-    ping = await bench.house.database.fetchval("SELECT id FROM automations WHERE name = 'ping'")
-    async with bench.worker(), matching(bench.house):
-        await bench.house.dispatcher.dispatch(RunRequest(bench.house.workspace_id, ping))
-        runs = await _settled(bench, bench.house.limits.chain_depth + 2)
+    ping = await bench.application.database.fetchval(
+        "SELECT id FROM automations WHERE name = 'ping'"
+    )
+    async with bench.worker(), matching(bench.application):
+        await bench.application.dispatcher.dispatch(
+            RunRequest(bench.application.workspace_id, ping)
+        )
+        runs = await _settled(bench, bench.application.limits.chain_depth + 2)
         # The others go on.
-        await tell(bench.house, "file.added", {})
+        await tell(bench.application, "file.added", {})
         await _settled(bench, len(runs) + 1)
-    assert [run["depth"] for run in runs] == list(range(bench.house.limits.chain_depth + 2))
+    assert [run["depth"] for run in runs] == list(range(bench.application.limits.chain_depth + 2))
     assert {run["status"] for run in runs[:-1]} == {"succeeded"}
     assert (runs[-1]["status"], runs[-1]["reason"]) == ("skipped", "chain_depth")
     assert runs[-1]["error"]["detail"]
-    assert [run["status"] for run in await runs_of(bench.house, other)] == ["succeeded"]
+    assert [run["status"] for run in await runs_of(bench.application, other)] == ["succeeded"]
 
 
 async def _fan_out(bench: Bench, width: int) -> UUID:
@@ -276,7 +280,7 @@ async def _fan_out(bench: Bench, width: int) -> UUID:
 
 
 async def test_a_fan_out_ends_at_the_bound_with_a_record_and_others_go_on(bench: Bench) -> None:
-    application, most = bench.house, bench.house.limits.chain_runs
+    application, most = bench.application, bench.application.limits.chain_runs
     root = await _fan_out(bench, 10)
     other = await listen(bench, "other", "file.added")
     async with bench.worker(slots=64), matching(application):
@@ -295,7 +299,7 @@ async def test_a_fan_out_ends_at_the_bound_with_a_record_and_others_go_on(bench:
 
 
 async def test_filters_that_take_too_much_work_hold_up_nobody(bench: Bench) -> None:
-    application = bench.house
+    application = bench.application
     patterns = {"$or": [{"text": {"regex": f"(a|b)*c{number}"}} for number in range(90)]}
     costly = [await listen(bench, f"costly{n}", "file.added", patterns) for n in range(2)]
     light = await listen(bench, "light", "file.added", {"n": {"gte": 0}})
@@ -311,7 +315,7 @@ async def test_filters_that_take_too_much_work_hold_up_nobody(bench: Bench) -> N
 
 
 async def test_a_text_that_a_pattern_cannot_read_is_a_failed_firing(bench: Bench) -> None:
-    application = bench.house
+    application = bench.application
     no_name = {"$not": {"text": {"regex": r"\p{L}+ \p{L}+"}}}
     automation = await listen(bench, "no name", "file.added", no_name)
     texts = ("Ada Lovelace", "!!!", "Ada Lovelace" + "!" * 2_000)
@@ -330,7 +334,7 @@ async def test_events_that_there_was_no_time_to_match_are_matched_next(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(matching_module, "MOST_SECONDS", -1.0)
-    application = bench.house
+    application = bench.application
     automation = await listen(bench, "slow", "file.added")
     await tell(application, "file.added", *({"n": n} for n in range(5)))
     matcher = matcher_of(application)
@@ -342,7 +346,7 @@ async def test_events_that_there_was_no_time_to_match_are_matched_next(
 async def test_a_filter_that_changed_while_events_were_matched_is_asked_again(
     bench: Bench,
 ) -> None:
-    application = bench.house
+    application = bench.application
     await listen(bench, "changing", "file.added", {"kind": "a"})
     await tell(application, "file.added", {"kind": "a"})
     matcher = matcher_of(application)

@@ -17,7 +17,9 @@ def _telling(name: str, **arguments: Any) -> dict[str, Any]:
 
 
 async def _events(bench: Bench, event_type: str) -> list[Any]:
-    return await bench.house.database.fetch("SELECT * FROM events WHERE type = $1", event_type)
+    return await bench.application.database.fetch(
+        "SELECT * FROM events WHERE type = $1", event_type
+    )
 
 
 async def test_a_run_tells_of_an_event_and_another_follows_it(bench: Bench) -> None:
@@ -28,8 +30,8 @@ async def test_a_run_tells_of_an_event_and_another_follows_it(bench: Bench) -> N
     assert run["output"] == {"event_id": str(event["id"])}
     assert event["run_id"] == run["id"]
     assert event["source_id"] == str(run["automation_id"])
-    await match_all(bench.house)
-    (second,) = await runs_of(bench.house, follower)
+    await match_all(bench.application)
+    (second,) = await runs_of(bench.application, follower)
     assert (second["parent_id"], second["root_id"], second["depth"]) == (run["id"], run["id"], 1)
 
 
@@ -44,9 +46,9 @@ async def test_the_names_of_the_house_are_its_own(bench: Bench) -> None:
 
 async def test_a_payload_must_fit_the_declared_type(bench: Bench) -> None:
     schema = {"type": "object", "properties": {"pages": {"type": "integer"}}}
-    async with bench.house.database.transaction() as tx:
+    async with bench.application.database.transaction() as tx:
         declared = EventType("digest.ready", "A digest.", schema)
-        await declare_type(tx, bench.house.workspace_id, declared, Limits(), ())
+        await declare_type(tx, bench.application.workspace_id, declared, Limits(), ())
     run = await bench.run(_telling("wrong", type="digest.ready", payload={"pages": "5"}))
     assert run["status"] == "failed"
     assert run["error"]["errors"][0]["pointer"] == "/payload/pages"

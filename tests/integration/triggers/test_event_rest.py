@@ -30,17 +30,17 @@ async def _post(api: Api, **body: Any) -> httpx2.Response:
 
 
 async def _count(api: Api) -> int:
-    return int(await api.house.database.fetchval("SELECT count(*) FROM events"))
+    return int(await api.application.database.fetchval("SELECT count(*) FROM events"))
 
 
 async def test_an_event_that_is_told_starts_its_automations_soon(api: Api, bench: Bench) -> None:
     automation = await listen(bench, "paid", "orders.paid", {"total": {"gt": 10}})
-    async with matching(bench.house):
+    async with matching(bench.application):
         answer = await _post(api, type="orders.paid", payload={"total": 12}, source_id="o-7")
         assert answer.status_code == 202
         told = PublishedShape.model_validate(answer.json())
         async with asyncio.timeout(60):
-            while not (runs := await runs_of(bench.house, automation)):
+            while not (runs := await runs_of(bench.application, automation)):
                 await asyncio.sleep(0.01)
     assert runs[0]["payload"] == {"total": 12}
     shown = await api.client.get(f"/api/v1/events/{told.event_id}")
@@ -95,8 +95,8 @@ async def test_a_bad_event_gets_a_pointer_and_leaves_nothing(
 
 
 async def test_events_are_listed_newest_first_page_by_page(api: Api) -> None:
-    ids = await tell(api.house, "orders.paid", *({"n": n} for n in range(5)))
-    await tell(api.house, "orders.lost", {})
+    ids = await tell(api.application, "orders.paid", *({"n": n} for n in range(5)))
+    await tell(api.application, "orders.lost", {})
     query: dict[str, Any] = {"limit": 2, "type": "orders.paid"}
     found: list[EventShape] = []
     while True:
@@ -120,14 +120,14 @@ async def test_an_event_that_is_not_there_is_missing(api: Api) -> None:
 
 
 async def test_a_replayed_event_meets_the_triggers_of_today(api: Api, bench: Bench) -> None:
-    (first,) = await tell(api.house, "orders.paid", {"n": 1})
+    (first,) = await tell(api.application, "orders.paid", {"n": 1})
     automation = await listen(bench, "later", "orders.paid")
-    await match_all(api.house)
-    assert await runs_of(api.house, automation) == []
+    await match_all(api.application)
+    assert await runs_of(api.application, automation) == []
     answer = await api.client.post(f"/api/v1/events/{first}/replay")
     assert answer.status_code == 202
-    await match_all(api.house)
-    (run,) = await runs_of(api.house, automation)
+    await match_all(api.application)
+    (run,) = await runs_of(api.application, automation)
     assert run["payload"] == {"n": 1}
     again = await api.client.get(f"/api/v1/events/{answer.json()['event_id']}")
     assert again.json()["replay_of"] == str(first)
@@ -146,7 +146,9 @@ async def test_a_declared_type_is_listed_and_holds_events_to_its_schema(api: Api
     assert (await api.client.put(path, json=declared)).status_code == 200
     listed = EventTypesShape.model_validate((await api.client.get("/api/v1/event-types")).json())
     told = {entry.type: entry.built_in for entry in listed.items}
-    ours = {entry.type for one in load_integrations(api.house.settings) for entry in one.events}
+    ours = {
+        entry.type for one in load_integrations(api.application.settings) for entry in one.events
+    }
     assert "gmail.message_received" in ours
     assert told == {
         "automation.run.succeeded": True,
@@ -193,12 +195,12 @@ async def test_a_bad_event_type_gets_a_pointer(
     answer = await api.client.put(f"/api/v1/event-types/{name}", json=body)
     assert answer.status_code == 422
     assert pointer in [error["pointer"] for error in answer.json()["errors"]]
-    assert await api.house.database.fetchval("SELECT count(*) FROM event_types") == 0
+    assert await api.application.database.fetchval("SELECT count(*) FROM event_types") == 0
 
 
 async def test_a_filter_is_tried_on_recent_events_and_says_what_is_unmet(api: Api) -> None:
-    ids = await tell(api.house, "orders.paid", {"total": 5}, {"total": 50, "kind": "new"})
-    await tell(api.house, "orders.lost", {"total": 50})
+    ids = await tell(api.application, "orders.paid", {"total": 5}, {"total": 50, "kind": "new"})
+    await tell(api.application, "orders.lost", {"total": 50})
     written = {"total": {"gt": 10}, "$and": [{"kind": "new"}]}
     answer = await api.client.post(
         "/api/v1/filters/test", json={"filter": written, "event_type": "orders.paid"}
@@ -209,7 +211,7 @@ async def test_a_filter_is_tried_on_recent_events_and_says_what_is_unmet(api: Ap
         (ids[0], False, ["/filter/total/gt", "/filter/$and/0/kind"]),
     ]
     assert tried.matched == 1
-    assert await runs_of(api.house) == []
+    assert await runs_of(api.application) == []
 
     answer = await api.client.post(
         "/api/v1/filters/test", json={"filter": written, "payload": {"total": 11, "kind": "new"}}
@@ -274,7 +276,7 @@ async def test_a_schema_that_is_too_large_is_refused_with_a_pointer(api: Api) ->
     )
     assert (answer.status_code, answer.json()["code"]) == (422, "schema_too_large")
     assert answer.json()["errors"][0]["pointer"] == "/payload_schema"
-    assert await api.house.database.fetchval("SELECT count(*) FROM event_types") == 0
+    assert await api.application.database.fetchval("SELECT count(*) FROM event_types") == 0
 
 
 async def test_a_stranger_hears_nothing_of_the_log(api: Api) -> None:
@@ -284,5 +286,5 @@ async def test_a_stranger_hears_nothing_of_the_log(api: Api) -> None:
         ("GET", "/event-types"),
         ("POST", "/filters/test"),
     ):
-        answer = await api.stranger.request(method, f"/api/v1{path}")
+        answer = await api.anonymous.request(method, f"/api/v1{path}")
         assert answer.status_code == 401

@@ -27,7 +27,6 @@ from mainspring.store.database import Database
 from mainspring.store.event_expiry import expire_events
 from mainspring.store.partitions import drop_partitions, ensure_partitions, list_ended_partitions
 from mainspring.triggers.housekeeping import Housekeeper
-<<<<<<< HEAD
 from mainspring.workspace.artifacts.blobs import BlobKey, blob_key
 from tests.kit.house import Bench, document, step
 from tests.kit.standing_in_line import until_in_line
@@ -50,16 +49,16 @@ class Past:
 
     bench: Bench
     blobs: FolderStore
-    keeper: Housekeeper
+    housekeeper: Housekeeper
     automations: dict[int, UUID] = field(default_factory=dict)
 
     @property
     def database(self) -> Database:
-        return self.bench.house.database
+        return self.bench.application.database
 
     @property
     def workspace_id(self) -> UUID:
-        return self.bench.house.workspace_id
+        return self.bench.application.workspace_id
 
     async def automation(self, days: int = 90) -> UUID:
         if days not in self.automations:
@@ -129,14 +128,14 @@ class Past:
 @pytest_asyncio.fixture
 async def past(bench: Bench, tmp_path: Path) -> Past:
     blobs = FolderStore(tmp_path / "artifacts")
-    housekeeper = Housekeeper(bench.house.database, blobs, SystemClock(), Limits())
+    housekeeper = Housekeeper(bench.application.database, blobs, SystemClock(), Limits())
     return Past(bench, blobs, housekeeper)
 
 
 async def test_a_run_goes_with_everything_of_it_when_its_time_is_over(past: Past) -> None:
     await past.run(91)
     young = await past.run(89)
-    removed = await past.keeper.once(NOW)
+    removed = await past.housekeeper.once(NOW)
     assert (removed.runs, removed.failed) == (1, ())
     assert await past.left() == {young}
     for table in ("steps", "calls", "large_results"):
@@ -150,32 +149,32 @@ async def test_the_definition_says_how_long_its_runs_are_kept(past: Past) -> Non
         await past.run(8, kept=90),
         await past.run(200, kept=365),
     }
-    assert (await past.keeper.once(NOW)).runs == 1
+    assert (await past.housekeeper.once(NOW)).runs == 1
     assert await past.left() == kept
 
 
 async def test_the_version_in_force_decides_about_runs_of_earlier_ones(past: Past) -> None:
     run_id = await past.run(8, kept=90)
-    await past.keeper.once(NOW)
+    await past.housekeeper.once(NOW)
     assert await past.left() == {run_id}
     await past.bench.save(
         document(step("a", "test.note"), name="kept 90", retention={"runs_days": 7})
     )
-    await past.keeper.once(NOW)
+    await past.housekeeper.once(NOW)
     assert await past.left() == set()
 
 
 @pytest.mark.parametrize("status", ["pending", "running", "waiting"])
 async def test_a_run_that_has_not_ended_is_never_deleted(past: Past, status: str) -> None:
     run_id = await past.run(400, status=status)
-    await past.keeper.once(NOW)
+    await past.housekeeper.once(NOW)
     assert await past.left() == {run_id}
     assert await past.left("steps", "run_id") == {run_id}
 
 
 async def test_the_time_counts_from_the_end_of_a_run(past: Past) -> None:
     run_id = await past.run(200, ended=1)
-    await past.keeper.once(NOW)
+    await past.housekeeper.once(NOW)
     assert await past.left() == {run_id}
 
 
@@ -196,7 +195,7 @@ async def test_a_run_whose_draft_waits_for_a_person_stays(past: Past) -> None:
             status,
             NOW + timedelta(days=days),
         )
-    await past.keeper.once(NOW)
+    await past.housekeeper.once(NOW)
     assert await past.left() == {waiting}
 
 
@@ -205,7 +204,7 @@ async def test_a_month_in_which_nothing_is_kept_is_dropped_whole(past: Past) -> 
     for _ in range(3):
         await past.run(200)
     young = await past.run(1)
-    removed = await past.keeper.once(NOW)
+    removed = await past.housekeeper.once(NOW)
     assert month not in await past.parts()
     assert month.replace("runs", "steps") not in await past.parts()
     assert removed.runs == 0
@@ -225,7 +224,7 @@ async def test_a_month_with_one_run_to_keep_is_spared_and_the_rest_of_it_goes(
         "late": {"ended": 2},
     }
     run_id = await past.run(200, **made[keeper])
-    removed = await past.keeper.once(NOW)
+    removed = await past.housekeeper.once(NOW)
     assert month in await past.parts()
     assert removed.runs == 1
     assert await past.left() == {run_id}
@@ -251,7 +250,7 @@ async def test_a_run_somebody_is_working_on_is_passed_over(past: Past) -> None:
     first, second = await past.run(200), await past.run(199)
     async with past.database.transaction() as tx:
         await tx.execute("SELECT 1 FROM runs WHERE id = $1 FOR UPDATE", first)
-        await past.keeper.once(NOW)
+        await past.housekeeper.once(NOW)
         assert await past.left() == {first}
         assert second not in await past.left("steps", "run_id")
 
@@ -260,7 +259,7 @@ async def test_two_housekeepers_at_once_lose_nothing_and_leave_nothing(past: Pas
     kept = {await past.run(age % 80 + 1) for age in range(5)}
     for age in range(20):
         await past.run(100 + age)
-    rounds = await asyncio.gather(*(past.keeper.once(NOW) for _ in range(4)))
+    rounds = await asyncio.gather(*(past.housekeeper.once(NOW) for _ in range(4)))
     assert all(not removed.failed for removed in rounds)
     assert sum(removed.runs for removed in rounds) == 20
     assert await past.left() == kept
@@ -280,7 +279,7 @@ async def test_a_round_broken_off_keeps_the_batches_it_finished(
     await past.database.execute(
         "CREATE TRIGGER refuse BEFORE DELETE ON runs FOR EACH ROW EXECUTE FUNCTION refuse()"
     )
-    removed = await past.keeper.once(NOW)
+    removed = await past.housekeeper.once(NOW)
     assert removed.failed == ("runs",)
     left = await past.left()
     assert len(left) == 4
@@ -288,7 +287,7 @@ async def test_a_round_broken_off_keeps_the_batches_it_finished(
         assert await past.left(table, "run_id") == left
     assert min(left) > get_lowest_id_at(NOW - timedelta(days=104)), "the oldest went first"
     await past.database.execute("DROP TRIGGER refuse ON runs")
-    assert (await past.keeper.once(NOW)).runs == 4
+    assert (await past.housekeeper.once(NOW)).runs == 4
 
 
 async def test_expired_keys_go_and_others_stay(past: Past) -> None:
@@ -305,7 +304,7 @@ async def test_expired_keys_go_and_others_stay(past: Past) -> None:
             name,
             expires,
         )
-    assert (await past.keeper.once(NOW)).firings == 1
+    assert (await past.housekeeper.once(NOW)).firings == 1
     assert await past.left("firings", "key") == {"new", "for ever"}
 
 
@@ -334,25 +333,25 @@ async def test_old_events_go_once_they_were_read(past: Past) -> None:
     await _event(past, 30)
     read = await _event(past, 8)
     unread = await _event(past, 9)
-    assert (await past.keeper.once(NOW)).events == 0, "nobody has ever read"
+    assert (await past.housekeeper.once(NOW)).events == 0, "nobody has ever read"
     await _read_up_to(past, read)
-    assert (await past.keeper.once(NOW)).events == 2
+    assert (await past.housekeeper.once(NOW)).events == 2
     assert await past.left("events") == {unread}
 
 
 async def test_an_old_event_waits_for_the_slowest_reader(past: Past) -> None:
     first, second = await _event(past, 30), await _event(past, 29)
     await _read_up_to(past, first, "alerts")
-    assert (await past.keeper.once(NOW)).events == 0, "the triggers have not begun"
+    assert (await past.housekeeper.once(NOW)).events == 0, "the triggers have not begun"
     await _read_up_to(past, second)
-    assert (await past.keeper.once(NOW)).events == 1
+    assert (await past.housekeeper.once(NOW)).events == 1
     assert await past.left("events") == {second}
 
 
 async def test_events_of_the_last_week_stay(past: Past) -> None:
     young = [await _event(past, ago) for ago in (6, 0.1)]
     await _read_up_to(past, young[-1])
-    await past.keeper.once(NOW)
+    await past.housekeeper.once(NOW)
     assert await past.left("events") == set(young)
 
 
@@ -398,7 +397,7 @@ async def test_an_expired_artifact_goes_with_its_bytes_and_a_permanent_one_never
         await _artifact(past, expires=None, kept="permanent"),
         await _artifact(past, expires=NOW - day, kept="permanent"),
     ]
-    assert (await past.keeper.once(NOW)).artifacts == 1
+    assert (await past.housekeeper.once(NOW)).artifacts == 1
     assert await past.left("artifacts") == {artifact_id for artifact_id, _ in stays}
     assert await past.blobs.get(old[1]) is None
     for _, key in stays:
@@ -411,9 +410,9 @@ async def test_bytes_that_no_row_points_at_are_swept_up_within_a_day(past: Past)
     replaced = BlobKey(past.workspace_id, kept.artifact_id, "ab" * 16)
     for key in (orphan, replaced):
         await past.blobs.put(key, b"nobody's")
-    soon = [await past.keeper.once(NOW + timedelta(hours=hour)) for hour in range(23)]
+    soon = [await past.housekeeper.once(NOW + timedelta(hours=hour)) for hour in range(23)]
     assert sum(removed.orphans for removed in soon) == 0, "a step may still be at it"
-    later = [await past.keeper.once(NOW + timedelta(days=2, hours=hour)) for hour in range(23)]
+    later = [await past.housekeeper.once(NOW + timedelta(days=2, hours=hour)) for hour in range(23)]
     assert sum(removed.orphans for removed in later) == 2
     assert await past.blobs.get(kept) == b"x"
     assert await past.blobs.get(orphan) is None
@@ -432,7 +431,7 @@ async def test_messages_go_when_they_were_read_long_ago(past: Past) -> None:
             moment,
             moment if read else None,
         )
-    assert (await past.keeper.once(NOW)).messages == 1
+    assert (await past.housekeeper.once(NOW)).messages == 1
     assert await past.left("notifications", "title") == {"unread", "young"}
 
 
@@ -441,6 +440,7 @@ async def test_whoever_sends_a_run_round_again_waits_until_its_month_is_gone(
 ) -> None:
     month = await past.month(200)
     old = await past.run(200, status="failed")
+<<<<<<< ours
     control = RunControl(past.database, past.bench.house.wakeup_sender)
     asked: list[asyncio.Task[None]] = []
 
@@ -452,7 +452,7 @@ async def test_whoever_sends_a_run_round_again_waits_until_its_month_is_gone(
         return await drop_partitions(*value)
 
     monkeypatch.setattr(retention, "drop_cut", later)
-    await past.keeper.once(NOW)
+    await past.housekeeper.once(NOW)
     with pytest.raises(NotFound):
         await asked[0]
     assert await past.left() == set()
@@ -477,10 +477,10 @@ async def test_a_chore_that_fails_is_told_and_the_others_are_done(
 async def test_a_round_that_removes_nothing_says_nothing(
     past: Past, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await past.keeper.once(NOW)
+    await past.housekeeper.once(NOW)
     caplog.clear()
     with caplog.at_level(logging.INFO, "mainspring"):
-        await past.keeper.once(NOW)
+        await past.housekeeper.once(NOW)
     assert caplog.text == ""
 
 
@@ -490,7 +490,7 @@ async def test_the_housekeeper_keeps_house_until_it_is_stopped(
     await past.run(100)
     monkeypatch.setattr("mainspring.triggers.housekeeping._FIRST_SECONDS", (0.0, 0.01))
     stop = asyncio.Event()
-    task = asyncio.create_task(past.keeper.run(stop))
+    task = asyncio.create_task(past.housekeeper.run(stop))
     async with asyncio.timeout(60):
         while await past.left():
             await asyncio.sleep(0.02)

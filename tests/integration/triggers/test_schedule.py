@@ -29,7 +29,7 @@ PARALLEL = {"concurrency": "allow_parallel"}
 
 
 def scheduler_of(bench: Bench, **more: Any) -> Scheduler:
-    application = bench.house
+    application = bench.application
     return Scheduler(application.database, application.dispatcher, application.limits, **more)
 
 
@@ -46,24 +46,27 @@ async def armed(
     plan = more.pop("plan", [step("a", "test.echo")])
     more.setdefault("execution", PARALLEL)
     saved = await bench.save(document(*plan, name=name, triggers=list(triggers), **more))
-    async with bench.house.database.transaction() as tx:
-        await set_state(tx, bench.house.workspace_id, saved.automation_id, "active")
+    async with bench.application.database.transaction() as tx:
+        await set_state(tx, bench.application.workspace_id, saved.automation_id, "active")
     return saved.automation_id
 
 
 async def due_of(bench: Bench, slug: str = "clock") -> datetime:
     query = "SELECT next_due_at FROM triggers WHERE slug = $1"
-    timestamp: datetime = await bench.house.database.fetchval(query, slug)
+    timestamp: datetime = await bench.application.database.fetchval(query, slug)
     return timestamp
 
 
 async def runs_of(bench: Bench) -> list[dict[str, Any]]:
-    return [dict(row) for row in await bench.house.database.fetch("SELECT * FROM runs ORDER BY id")]
+    return [
+        dict(row)
+        for row in await bench.application.database.fetch("SELECT * FROM runs ORDER BY id")
+    ]
 
 
 async def recorded(bench: Bench) -> dict[str, int]:
     """Moments without a run, by reason."""
-    rows = await bench.house.database.fetch(
+    rows = await bench.application.database.fetch(
         "SELECT reason, sum(moments)::int AS moments FROM firings "
         "WHERE run_id IS NULL GROUP BY reason"
     )
@@ -99,7 +102,7 @@ async def test_a_due_schedule_starts_one_run_that_knows_its_moments(bench: Bench
     assert run["status"] == "pending"
     assert run["trigger_type"] == "schedule"
     assert run["inputs"] == {"n": 3}
-    created = await bench.house.database.fetchval("SELECT created_at FROM automations")
+    created = await bench.application.database.fetchval("SELECT created_at FROM automations")
     assert run["automation_id"] == automation
     read = {name: datetime.fromisoformat(text) for name, text in run["payload"].items()}
     assert read == {
@@ -108,7 +111,9 @@ async def test_a_due_schedule_starts_one_run_that_knows_its_moments(bench: Bench
         "last_fired_at": created,
     }
     assert all(text.endswith("Z") for text in run["payload"].values())
-    row = await bench.house.database.fetchrow("SELECT next_due_at, last_fired_at FROM triggers")
+    row = await bench.application.database.fetchrow(
+        "SELECT next_due_at, last_fired_at FROM triggers"
+    )
     assert row is not None
     assert (row["next_due_at"], row["last_fired_at"]) == (due + MINUTE, due)
 
@@ -157,8 +162,8 @@ async def test_six_hours_of_silence_follow_the_policy_and_every_missed_moment_is
     runs = await runs_of(bench)
     assert len(runs) == fired
     assert await recorded(bench) == reasons
-    assert await bench.house.database.fetchval("SELECT count(*) FROM firings") == 72
-    kept = await bench.house.database.fetchval(
+    assert await bench.application.database.fetchval("SELECT count(*) FROM firings") == 72
+    kept = await bench.application.database.fetchval(
         "SELECT bool_and(expires_at > now() + interval '89 days') FROM firings"
     )
     assert kept is True
@@ -174,8 +179,8 @@ async def test_a_year_of_silence_is_recorded_in_few_rows(bench: Bench) -> None:
     assert await scheduler_of(bench).once(now) == 1
     assert len(await runs_of(bench)) == 60
     assert sum((await recorded(bench)).values()) == 365 * 1440 + 1 - 60
-    rows = await bench.house.database.fetchval("SELECT count(*) FROM firings")
-    assert rows <= bench.house.limits.missed_records + 60 + 2
+    rows = await bench.application.database.fetchval("SELECT count(*) FROM firings")
+    assert rows <= bench.application.limits.missed_records + 60 + 2
 
 
 async def test_a_clock_set_back_starts_nothing_twice(bench: Bench) -> None:
@@ -187,7 +192,7 @@ async def test_a_clock_set_back_starts_nothing_twice(bench: Bench) -> None:
     for step_back in (timedelta(hours=1), timedelta(seconds=1)):
         assert await scheduler.once(due + 5 * MINUTE - step_back) == 0
     # As if it had been paused and activated while the clock was wrong.
-    await bench.house.database.execute("UPDATE triggers SET next_due_at = $1", due + MINUTE)
+    await bench.application.database.execute("UPDATE triggers SET next_due_at = $1", due + MINUTE)
     assert await scheduler.once(due + 5 * MINUTE) == 1
     assert [run["id"] for run in await runs_of(bench)] == before
     assert await due_of(bench) == due + 6 * MINUTE
@@ -208,7 +213,7 @@ async def test_a_damaged_schedule_comes_to_rest_with_a_record_and_holds_up_nobod
     bench: Bench, damage: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     await armed(bench, *(schedule(slug=f"t{n}") for n in range(4)))
-    await bench.house.database.execute(f"UPDATE triggers SET {damage} WHERE slug = 't1'")
+    await bench.application.database.execute(f"UPDATE triggers SET {damage} WHERE slug = 't1'")
     due = await due_of(bench, "t1")
     with caplog.at_level(logging.ERROR):
         assert await scheduler_of(bench).once(due) == 4
@@ -217,12 +222,12 @@ async def test_a_damaged_schedule_comes_to_rest_with_a_record_and_holds_up_nobod
     assert await recorded(bench) == {"unreadable": 1}
     assert await due_of(bench, "t1") is None
     armed_at = "SELECT armed_at IS NOT NULL FROM triggers WHERE slug = 't1'"
-    assert await bench.house.database.fetchval(armed_at) is True
+    assert await bench.application.database.fetchval(armed_at) is True
 
 
 async def test_one_that_cannot_be_fired_stays_overdue_and_the_others_fire(bench: Bench) -> None:
     await armed(bench, *(schedule(slug=f"t{n}") for n in range(5)))
-    database = bench.house.database
+    database = bench.application.database
     bad = await database.fetchval("SELECT id FROM triggers WHERE slug = 't2'")
     await database.execute(
         f"""
@@ -247,8 +252,8 @@ async def test_a_version_that_cannot_be_read_becomes_a_failed_run_and_the_schedu
     bench: Bench,
 ) -> None:
     await armed(bench, schedule())
-    await bench.house.database.execute("UPDATE definitions SET document = '{}'")
-    bench.house.versions.forget()
+    await bench.application.database.execute("UPDATE definitions SET document = '{}'")
+    bench.application.versions.forget()
     due = await due_of(bench)
     assert await scheduler_of(bench).once(due) == 1
     (run,) = await runs_of(bench)
@@ -260,7 +265,7 @@ async def test_inputs_that_do_not_fit_become_a_failed_run_and_the_schedule_goes_
     bench: Bench,
 ) -> None:
     await armed(bench, schedule(inputs={"n": 3}), inputs=NEEDS_N)
-    await bench.house.database.execute("""UPDATE triggers SET inputs = '{"n": "three"}'""")
+    await bench.application.database.execute("""UPDATE triggers SET inputs = '{"n": "three"}'""")
     due = await due_of(bench)
     assert await scheduler_of(bench).once(due) == 1
     (run,) = await runs_of(bench)
@@ -271,13 +276,13 @@ async def test_inputs_that_do_not_fit_become_a_failed_run_and_the_schedule_goes_
 async def test_a_paused_automation_has_nothing_due_and_misses_nothing(bench: Bench) -> None:
     automation = await armed(bench, schedule(misfire="fire_all"))
     due = await due_of(bench)
-    async with bench.house.database.transaction() as tx:
-        await set_state(tx, bench.house.workspace_id, automation, "paused")
+    async with bench.application.database.transaction() as tx:
+        await set_state(tx, bench.application.workspace_id, automation, "paused")
     assert await due_of(bench) is None
     assert await scheduler_of(bench).once(due + 60 * MINUTE) == 0
-    async with bench.house.database.transaction() as tx:
-        await set_state(tx, bench.house.workspace_id, automation, "active")
-    now = await bench.house.database.fetchval("SELECT now()")
+    async with bench.application.database.transaction() as tx:
+        await set_state(tx, bench.application.workspace_id, automation, "active")
+    now = await bench.application.database.fetchval("SELECT now()")
     assert await due_of(bench) > now
     assert await recorded(bench) == {}
 
@@ -295,7 +300,7 @@ async def test_a_batch_is_bounded_and_the_rest_follows(bench: Bench) -> None:
 
 async def _stored(bench: Bench, automation: UUID, count: int, due: str) -> datetime:
     """Many more triggers of an automation, due at the moment that an expression names."""
-    await bench.house.database.execute(
+    await bench.application.database.execute(
         f"""
         INSERT INTO triggers
             (workspace_id, id, automation_id, slug, type, config, armed_at, next_due_at)
@@ -306,12 +311,12 @@ async def _stored(bench: Bench, automation: UUID, count: int, due: str) -> datet
         automation,
         count,
     )
-    now: datetime = await bench.house.database.fetchval("SELECT now()")
+    now: datetime = await bench.application.database.fetchval("SELECT now()")
     return now
 
 
 async def test_what_is_stored_and_not_due_costs_nothing(bench: Bench) -> None:
-    database = bench.house.database
+    database = bench.application.database
     await database.execute("ALTER TABLE triggers SET (autovacuum_enabled = false)")
     automation = await armed(bench, schedule("0 0 1 1 *"))
     far = "now() + random() * interval '300 days' + interval '1 hour'"
@@ -347,11 +352,11 @@ async def _generic(database: Database, query: str, kinds: str, values: str) -> A
 async def test_the_loop_fires_at_the_moment_and_sees_schedules_that_come_later(
     bench: Bench,
 ) -> None:
-    foresight = VersionPrefetcher(bench.house.database, bench.house.versions)
+    foresight = VersionPrefetcher(bench.application.database, bench.application.versions)
     async with at_work(scheduler_of(bench, foresight=foresight)), bench.worker():
         await armed(bench, schedule("0 0 1 1 *"))
         soon = "UPDATE triggers SET next_due_at = now() + interval '0.4 seconds'"
-        await bench.house.database.execute(soon)
+        await bench.application.database.execute(soon)
         due = await due_of(bench)
         (run,) = await until_runs(bench, 1)
         assert datetime.fromisoformat(run["payload"]["scheduled_for"]) == due
@@ -365,7 +370,7 @@ async def test_what_is_about_to_fire_is_made_ready_and_damage_is_left_for_its_mo
     soon, damaged, later = [
         await armed(bench, schedule(slug=name), name=name) for name in ("soon", "damaged", "later")
     ]
-    database = bench.house.database
+    database = bench.application.database
     await database.execute(
         "UPDATE triggers SET next_due_at = now() + CASE slug WHEN 'later' THEN interval '1 hour' "
         "ELSE interval '10 seconds' END"
@@ -375,8 +380,8 @@ async def test_what_is_about_to_fire_is_made_ready_and_damage_is_left_for_its_mo
         "(SELECT definition_hash FROM automation_versions WHERE automation_id = $1)",
         damaged,
     )
-    bench.house.versions.forget()
-    foresight = VersionPrefetcher(database, bench.house.versions)
+    bench.application.versions.forget()
+    foresight = VersionPrefetcher(database, bench.application.versions)
     now = await database.fetchval("SELECT now()")
     await foresight.look(now, 0.05)
     assert _ready(bench) == set()
@@ -390,14 +395,16 @@ async def test_what_is_about_to_fire_is_made_ready_and_damage_is_left_for_its_mo
 
 
 def _ready(bench: Bench) -> set[UUID]:
-    kept = bench.house.versions._kept
+    kept = bench.application.versions._kept
     return {key[1] for key, task in kept.items() if task.done() and task.exception() is None}
 
 
 async def test_the_loop_outlives_lost_connections(bench: Bench, database_url: str) -> None:
     settings = Settings(database_url=database_url)
     apart = await Database.open(settings, name="apart")
-    application = build_application(settings, bench.house.limits, bench.house.registry, apart)
+    application = build_application(
+        settings, bench.application.limits, bench.application.registry, apart
+    )
     await prepare_database(application)
     await armed(bench, schedule("0 0 1 1 *"))
     cut = """
@@ -410,9 +417,9 @@ async def test_the_loop_outlives_lost_connections(bench: Bench, database_url: st
         ) as task:
             for number in range(1, 6):
                 async with asyncio.timeout(PATIENCE):
-                    while not await bench.house.database.fetchval(cut):
+                    while not await bench.application.database.fetchval(cut):
                         await asyncio.sleep(0.01)
-                await bench.house.database.execute("UPDATE triggers SET next_due_at = now()")
+                await bench.application.database.execute("UPDATE triggers SET next_due_at = now()")
                 assert len(await until_runs(bench, number)) == number
             assert not task.done()
     finally:
@@ -446,7 +453,7 @@ async def test_a_day_of_clock_changes_has_one_daily_run_and_every_quarter(
     )
     now = datetime.fromisoformat(start)
     for slug, cron in (("daily", "30 2 * * *"), ("quarters", "*/15 * * * *")):
-        await bench.house.database.execute(
+        await bench.application.database.execute(
             "UPDATE triggers SET next_due_at = $1 WHERE slug = $2",
             parse_cron(cron).after(now, zone),
             slug,
@@ -455,7 +462,7 @@ async def test_a_day_of_clock_changes_has_one_daily_run_and_every_quarter(
     while now <= until:
         await scheduler.once(now)
         now = min(await due_of(bench, "daily"), await due_of(bench, "quarters"))
-    rows = await bench.house.database.fetch(
+    rows = await bench.application.database.fetch(
         "SELECT t.slug, r.payload ->> 'scheduled_for' AS at FROM runs r "
         "JOIN triggers t ON t.id = r.trigger_id ORDER BY 1, 2"
     )
@@ -478,7 +485,7 @@ async def test_overlapping_moments_follow_the_concurrency_of_the_automation(benc
         )
     due = await due_of(bench, "queue")
     assert await scheduler_of(bench).once(due + 4 * MINUTE) == 2
-    rows = await bench.house.database.fetch(
+    rows = await bench.application.database.fetch(
         "SELECT a.name, r.id, r.status, r.reason FROM runs r "
         "JOIN automations a ON a.id = r.automation_id ORDER BY r.id"
     )
@@ -501,8 +508,8 @@ async def test_a_full_disk_puts_no_schedule_aside(
     await armed(bench, schedule())
     now = await due_of(bench)
     scheduler = scheduler_of(bench)
-    await install_full_disk(bench.house.database)
-    async with full_disk(bench.house.database):
+    await install_full_disk(bench.application.database)
+    async with full_disk(bench.application.database):
         with pytest.raises(StorageFull):
             await scheduler.once(now)
     assert await scheduler.once(now) == 1

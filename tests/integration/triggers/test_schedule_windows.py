@@ -41,7 +41,7 @@ class Fixture:
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
-        application = bench.house
+        application = bench.application
         self.scheduler = Scheduler(application.database, application.dispatcher, application.limits)
 
     async def begin(self, **config: Any) -> datetime:
@@ -52,15 +52,15 @@ class Fixture:
                 PLAN, inputs=SINCE, triggers=[{"id": "t", "type": "schedule", "config": config}]
             )
         )
-        database = self.bench.house.database
+        database = self.bench.application.database
         async with database.transaction() as tx:
-            await set_state(tx, self.bench.house.workspace_id, saved.automation_id, "active")
+            await set_state(tx, self.bench.application.workspace_id, saved.automation_id, "active")
         made: datetime = await database.fetchval("SELECT created_at FROM automations")
         return made
 
     async def fire(self, *, fails: bool = False, late: timedelta = timedelta(0)) -> None:
         """The next moment comes, and its runs end one way or the other."""
-        database = self.bench.house.database
+        database = self.bench.application.database
         await database.execute("UPDATE triggers SET inputs = $1", {"failures": int(fails)})
         due = await database.fetchval("SELECT next_due_at FROM triggers")
         assert await self.scheduler.once(due + late) == 1
@@ -68,7 +68,7 @@ class Fixture:
             await self.bench.until(row["id"])
 
     async def windows(self) -> list[Window]:
-        rows = await self.bench.house.database.fetch(
+        rows = await self.bench.application.database.fetch(
             "SELECT id, payload, inputs, status FROM runs WHERE replay_of IS NULL ORDER BY id"
         )
         found = [
@@ -119,7 +119,7 @@ async def test_what_was_covered_stays_known_when_old_runs_are_gone(bench: Bench)
     covered = (await schedule.windows())[0].until
     # Retention takes history away, and the last success with it.
     for table in ("steps", "calls", "runs"):
-        await bench.house.database.execute(f"DELETE FROM {table}")
+        await bench.application.database.execute(f"DELETE FROM {table}")
     async with bench.worker():
         await schedule.fire(fails=True)
         await schedule.fire()
@@ -130,7 +130,7 @@ async def test_what_was_covered_stays_known_when_old_runs_are_gone(bench: Bench)
 
 
 async def test_a_replay_covers_nothing(bench: Bench) -> None:
-    schedule, application = Fixture(bench), bench.house
+    schedule, application = Fixture(bench), bench.application
     await schedule.begin()
     async with bench.worker():
         for fails in (False, False, True):
@@ -178,8 +178,10 @@ async def test_a_payload_that_cannot_be_read_covers_nothing(bench: Bench) -> Non
     async with bench.worker():
         await schedule.fire()
         damage = """UPDATE runs SET payload = '{"scheduled_for": "yesterday"}'"""
-        await bench.house.database.execute(damage)
+        await bench.application.database.execute(damage)
         await schedule.fire()
-    row = await bench.house.database.fetchrow("SELECT payload FROM runs ORDER BY id DESC LIMIT 1")
+    row = await bench.application.database.fetchrow(
+        "SELECT payload FROM runs ORDER BY id DESC LIMIT 1"
+    )
     assert row is not None
     assert datetime.fromisoformat(row["payload"]["last_fired_at"]) == made

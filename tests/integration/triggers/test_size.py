@@ -11,7 +11,7 @@ async def test_the_size_is_told_by_what_is_kept_and_to_administrators_alone(
     bench: Bench, api: Api
 ) -> None:
     await bench.run(document(step("one", "transform_data", {"output": "x" * 1_000})))
-    application = bench.house
+    application = bench.application
     # As if it had been there for two days: then it is known how fast it grows.
     await application.database.execute(
         "UPDATE workspaces SET created_at = now() - interval '2 days'"
@@ -29,4 +29,4 @@ async def test_the_size_is_told_by_what_is_kept_and_to_administrators_alone(
         application.database, "eve@example.org", workspace_id=application.workspace_id
     )
     known = await token_of(application.database, application.workspace_id, user.id)
-    assert (await api.stranger.get("/api/v1/admin/size", headers=known)).status_code == 404
+    assert (await api.anonymous.get("/api/v1/admin/size", headers=known)).status_code == 404

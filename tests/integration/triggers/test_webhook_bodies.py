@@ -63,7 +63,7 @@ async def test_a_body_up_to_the_limit_is_taken_and_one_byte_more_is_not(
     bench: Bench, api: Api
 ) -> None:
     called = await hook(bench, api)
-    most = bench.house.limits.payload_bytes
+    most = bench.application.limits.payload_bytes
     fits = b'"' + b"x" * (most - 2) + b'"'
     assert (await called.fire(content=fits, headers=JSON)).status_code == 202
     for content in (fits + b" ", b"[" * 10_485_760):
@@ -107,7 +107,7 @@ async def test_only_plain_json_is_read(
 ) -> None:
     called = await hook(bench, api)
     known = [("Authorization", f"Bearer {called.token}"), *headers]
-    answer = await api.stranger.post(called.path, content=b'{"a":1}', headers=known)
+    answer = await api.anonymous.post(called.path, content=b'{"a":1}', headers=known)
     assert answer.status_code == 415
     assert await runs(bench) == 0
 
@@ -120,7 +120,7 @@ async def test_another_kind_of_json_is_json(bench: Bench, api: Api) -> None:
 
 async def test_a_large_body_does_not_hold_up_the_small_ones(bench: Bench, api: Api) -> None:
     called = await hook(bench, api)
-    most = bench.house.limits.payload_bytes
+    most = bench.application.limits.payload_bytes
     large = b"[" + b"1," * (most // 2 - 2) + b"1]"
     firing = [called.fire(content=large, headers=JSON) for _ in range(4)]
     answers = await asyncio.gather(*firing, *(called.fire({"n": n}) for n in range(40)))

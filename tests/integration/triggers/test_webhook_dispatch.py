@@ -27,7 +27,7 @@ PARALLEL: dict[str, Any] = {"execution": {"concurrency": "allow_parallel"}}
 
 async def _seen(bench: Bench, called: Hook) -> WebhookTrigger:
     digest = hash_webhook_token(called.token.encode())
-    async with bench.house.database.acquire() as connection:
+    async with bench.application.database.acquire() as connection:
         return (await find_by_token(connection, [digest]))[digest]
 
 
@@ -45,7 +45,7 @@ async def _asked(bench: Bench, called: Hook, **more: Any) -> RunRequest:
         trigger_mark=seen.mark,
         **more,
     )
-    return await bench.house.dispatcher.prepare(request)
+    return await bench.application.dispatcher.prepare(request)
 
 
 def _id(request: RunRequest) -> UUID:
@@ -54,8 +54,8 @@ def _id(request: RunRequest) -> UUID:
 
 
 async def _taken(bench: Bench, *request: RunRequest) -> int:
-    async with bench.house.database.acquire() as connection:
-        made = await bench.house.dispatcher.insert_unchanged(connection, request)
+    async with bench.application.database.acquire() as connection:
+        made = await bench.application.dispatcher.insert_unchanged(connection, request)
     return len(made)
 
 
@@ -67,7 +67,7 @@ async def test_a_call_that_needs_nothing_else_is_taken(bench: Bench, api: Api) -
     assert (run["status"], run["trigger_type"], run["payload"]) == ("pending", "webhook", {"n": 1})
     # Handed in once more, as after a commit that was lost from sight, it is no second run, and
     # is answered with the first one whatever has become of its webhook since.
-    await bench.house.database.execute(CHANGES["paused"])
+    await bench.application.database.execute(CHANGES["paused"])
     assert await _taken(bench, asked) == 1
     assert await runs(bench) == 1
     async with bench.worker():
@@ -93,7 +93,7 @@ async def test_what_has_changed_since_is_decided_under_locks(
     bench: Bench, api: Api, change: str
 ) -> None:
     asked = await _asked(bench, await hook(bench, api, **PARALLEL))
-    await bench.house.database.execute(CHANGES[change])
+    await bench.application.database.execute(CHANGES[change])
     assert await _taken(bench, asked) == 0
     assert await runs(bench) == 0
 
@@ -103,7 +103,7 @@ async def test_a_change_under_way_is_waited_for_and_wins(
     bench: Bench, api: Api, change: str
 ) -> None:
     asked = await _asked(bench, await hook(bench, api, **PARALLEL))
-    database = bench.house.database
+    database = bench.application.database
     async with database.transaction() as tx:
         await tx.execute(CHANGES[change])
         taking = asyncio.create_task(_taken(bench, asked))
@@ -117,7 +117,7 @@ async def test_a_change_under_way_is_waited_for_and_wins(
 async def test_a_version_that_is_being_saved_is_waited_for_and_wins(bench: Bench, api: Api) -> None:
     called = await hook(bench, api, **PARALLEL)
     asked = await _asked(bench, called)
-    database, application = bench.house.database, bench.house
+    database, application = bench.application.database, bench.application
     other = document(PLAN, name="hooked", goal="Otherwise.", triggers=[webhook()], **PARALLEL)
     report = validate(other, application.registry, application.limits)
     assert report.definition is not None
@@ -150,7 +150,7 @@ async def test_calls_prepared_before_and_after_a_change_are_told_apart(
 ) -> None:
     called = await hook(bench, api, **PARALLEL)
     before = await _asked(bench, called)
-    await bench.house.database.execute(CHANGES["another mapping"])
+    await bench.application.database.execute(CHANGES["another mapping"])
     after = await _asked(bench, called)
     assert await _taken(bench, before, after, before) == 1
     assert (await bench.read(_id(after)))["status"] == "pending"
@@ -183,7 +183,7 @@ async def _remembered(bench: Bench, api: Api) -> Hook:
 async def test_what_is_remembered_of_a_webhook_lets_nobody_in_who_may_not(
     bench: Bench, api: Api
 ) -> None:
-    database, space = bench.house.database, bench.house.workspace_id
+    database, space = bench.application.database, bench.application.workspace_id
     called = await _remembered(bench, api)
     async with database.transaction() as tx:
         await set_state(tx, space, called.automation_id, "paused")
@@ -200,11 +200,11 @@ async def test_what_is_remembered_of_a_webhook_lets_nobody_in_who_may_not(
 
 
 async def test_a_token_that_is_gone_spends_nothing_of_the_webhook_s(bench: Bench) -> None:
-    bounds = replace(bench.house.limits, webhook_burst=6, webhook_per_second=1)
-    space = bench.house.workspace_id
-    async with served(replace(bench.house, limits=bounds)) as api:
+    bounds = replace(bench.application.limits, webhook_burst=6, webhook_per_second=1)
+    space = bench.application.workspace_id
+    async with served(replace(bench.application, limits=bounds)) as api:
         called = await _remembered(bench, api)
-        async with bench.house.database.transaction() as tx:
+        async with bench.application.database.transaction() as tx:
             _, plain = await rotate(tx, space, called.automation_id, called.slug, FIRST_MEMBER)
         statuses = [(await called.fire({"a": 1})).status_code for _ in range(20)]
         assert set(statuses) == {401, 429}
@@ -221,7 +221,7 @@ async def test_a_window_begins_at_the_last_firing_whoever_was_told_of_it(
     schema = {"schema": {"type": "object", "properties": {"since": moment}}}
     called = await hook(bench, api, inputs=schema, **PARALLEL)
     assert (await called.fire({})).status_code == 202
-    later = await bench.house.database.fetchval(
+    later = await bench.application.database.fetchval(
         "UPDATE triggers SET last_fired_at = now() + interval '10 s' RETURNING last_fired_at"
     )
     run = await bench.read((await called.fire({})).json()["run_id"])

@@ -25,7 +25,7 @@ MAPPED = webhook(config={"input_mapping": {"name": "$.user.name", "count": "$.co
 
 
 async def _only_run(bench: Bench) -> dict[str, Any]:
-    (row,) = await bench.house.database.fetch("SELECT * FROM runs")
+    (row,) = await bench.application.database.fetch("SELECT * FROM runs")
     return dict(row)
 
 
@@ -135,8 +135,8 @@ async def test_a_paused_automation_records_the_call_and_starts_nothing(
     bench: Bench, api: Api
 ) -> None:
     called = await hook(bench, api)
-    async with bench.house.database.transaction() as tx:
-        await set_state(tx, bench.house.workspace_id, called.automation_id, "paused")
+    async with bench.application.database.transaction() as tx:
+        await set_state(tx, bench.application.workspace_id, called.automation_id, "paused")
     answer = await called.fire({})
     assert answer.status_code == 202
     assert (answer.json()["status"], answer.json()["reason"]) == ("skipped", "paused")
@@ -146,12 +146,12 @@ async def test_nothing_starts_once_a_pause_has_been_answered(bench: Bench, api: 
     called = await hook(bench, api)
     firing = [asyncio.create_task(called.fire({"number": number})) for number in range(50)]
     await asyncio.wait(firing, return_when=asyncio.FIRST_COMPLETED)
-    async with bench.house.database.transaction() as tx:
-        await set_state(tx, bench.house.workspace_id, called.automation_id, "paused")
-    pending = await bench.house.database.fetchval(_PENDING)
+    async with bench.application.database.transaction() as tx:
+        await set_state(tx, bench.application.workspace_id, called.automation_id, "paused")
+    pending = await bench.application.database.fetchval(_PENDING)
     answers = await asyncio.gather(*firing, called.fire({"number": 50}))
     assert {answer.status_code for answer in answers} == {202}
-    assert await bench.house.database.fetchval(_PENDING) == pending
+    assert await bench.application.database.fetchval(_PENDING) == pending
     assert await runs(bench) == 51
     told = [answer.json()["status"] for answer in answers]
     assert (told.count("pending"), told[-1]) == (pending, "skipped")
@@ -166,8 +166,8 @@ async def test_the_firing_before_is_known_to_the_next_run(bench: Bench, api: Api
     called = await hook(bench, api, inputs=schema)
     first = await bench.read((await called.fire({})).json()["run_id"])
     second = await bench.read((await called.fire({})).json()["run_id"])
-    created = await bench.house.database.fetchval("SELECT created_at FROM automations")
-    fired = await bench.house.database.fetchval("SELECT last_fired_at FROM triggers")
+    created = await bench.application.database.fetchval("SELECT created_at FROM automations")
+    fired = await bench.application.database.fetchval("SELECT last_fired_at FROM triggers")
     assert first["inputs"] == {"since": created.isoformat()}
     assert second["inputs"] == {"since": fired.isoformat()}
     assert first["created_at"] <= fired <= second["created_at"]

@@ -18,8 +18,8 @@ PARALLEL = {"concurrency": "allow_parallel"}
 
 async def _next_door(bench: Bench, api: Api) -> Hook:
     """A webhook of another workspace."""
-    await add_workspace(bench.house.database, NEIGHBOUR, "Next door")
-    beside = replace(bench, house=replace(bench.house, workspace_id=NEIGHBOUR))
+    await add_workspace(bench.application.database, NEIGHBOUR, "Next door")
+    beside = replace(bench, application=replace(bench.application, workspace_id=NEIGHBOUR))
     return await hook(beside, api, name="next door", execution=PARALLEL)
 
 
@@ -32,8 +32,8 @@ async def test_beside_another_workspace_a_burst_is_taken_whole_and_a_flood_is_no
     bench: Bench,
 ) -> None:
     # Slow, so that no pause of the machine lets more of them in.
-    bounds = replace(bench.house.limits, webhook_beside_per_second=5)
-    async with served(replace(bench.house, limits=bounds)) as api:
+    bounds = replace(bench.application.limits, webhook_beside_per_second=5)
+    async with served(replace(bench.application, limits=bounds)) as api:
         busy, other = await hook(bench, api, execution=PARALLEL), await _next_door(bench, api)
         assert await _at_once(busy, 30) == {202: 30}
         assert (await other.fire({})).status_code == 202
@@ -57,8 +57,8 @@ async def _left_over(api: Api, called: Hook, pace: float) -> tuple[int, Counter[
 
 async def test_a_call_leaves_nothing_for_the_collector(bench: Bench) -> None:
     """It would look through all that is under way, in the middle of somebody's call."""
-    bounds = replace(bench.house.limits, webhook_burst=300, webhook_per_second=1)
-    async with served(replace(bench.house, limits=bounds)) as api:
+    bounds = replace(bench.application.limits, webhook_burst=300, webhook_per_second=1)
+    async with served(replace(bench.application, limits=bounds)) as api:
         called = await hook(bench, api, execution=PARALLEL)
         assert (await called.fire({})).status_code == 202
         left, answers = await _left_over(api, called, 100)
@@ -72,7 +72,7 @@ async def test_a_call_leaves_nothing_for_the_collector(bench: Bench) -> None:
 
 
 async def test_when_a_webhook_fired_last_is_noted_to_the_second(bench: Bench, api: Api) -> None:
-    called, database = await hook(bench, api, execution=PARALLEL), bench.house.database
+    called, database = await hook(bench, api, execution=PARALLEL), bench.application.database
     asked = "SELECT last_fired_at FROM triggers"
     assert (await called.fire({})).status_code == 202
     first = await database.fetchval(asked)

@@ -82,11 +82,13 @@ async def test_one_key_of_two_automations_is_two_runs(bench: Bench, api: Api) ->
 async def test_a_key_is_free_again_after_a_day(bench: Bench, api: Api) -> None:
     called = await hook(bench, api)
     first = await called.fire(BODY, key="k")
-    hours = await bench.house.database.fetchval(
+    hours = await bench.application.database.fetchval(
         "SELECT extract(epoch FROM expires_at - at) / 3600 FROM firings WHERE key = 'key:k'"
     )
     assert round(float(hours), 2) == 24.0
-    await bench.house.database.execute("UPDATE firings SET expires_at = now() - interval '1 s'")
+    await bench.application.database.execute(
+        "UPDATE firings SET expires_at = now() - interval '1 s'"
+    )
     second = await called.fire({"order": 8}, key="k")
     assert second.status_code == 202
     assert second.json()["run_id"] != first.json()["run_id"]
@@ -105,7 +107,7 @@ async def test_a_knock_that_is_written_again_finds_its_own_run(bench: Bench, api
     request = WebhookRequest(
         called.automation_id, hash_webhook_token(called.token.encode()), value={"n": 1}
     )
-    desk = application_services(bench.house).desk
+    desk = application_services(bench.application).desk
     try:
         first, again = await desk.take(request), await desk.take(request)
         other = await desk.take(
@@ -126,7 +128,7 @@ async def test_a_group_whose_connection_breaks_is_written_once(bench: Bench, api
     breaks = 0
     # On a slow machine no group would ever come through if this never ended.
     while breaks < 8 and not all(task.done() for task in firing):
-        breaks += bool(await bench.house.database.fetchval(_BREAK))
+        breaks += bool(await bench.application.database.fetchval(_BREAK))
         await asyncio.sleep(0.005)
     answers = await asyncio.gather(*firing)
     assert breaks

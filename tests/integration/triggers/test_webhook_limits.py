@@ -22,7 +22,7 @@ from tests.kit.webhooks import Hook, hook, runs
 
 @asynccontextmanager
 async def _bounded(bench: Bench, limits: Limits) -> AsyncIterator[Api]:
-    application: Application = replace(bench.house, limits=limits)
+    application: Application = replace(bench.application, limits=limits)
     async with served(application) as api:
         yield api
 
@@ -38,7 +38,7 @@ def _knock(called: Hook) -> WebhookRequest:
 async def test_a_burst_beyond_the_limit_is_refused_and_the_rest_is_all_there(
     bench: Bench,
 ) -> None:
-    bounds = replace(bench.house.limits, webhook_burst=30, webhook_per_second=1)
+    bounds = replace(bench.application.limits, webhook_burst=30, webhook_per_second=1)
     async with _bounded(bench, bounds) as api:
         called = await hook(bench, api)
         other = await hook(bench, api, name="another")
@@ -51,7 +51,7 @@ async def test_a_burst_beyond_the_limit_is_refused_and_the_rest_is_all_there(
             assert int(answer.headers["Retry-After"]) >= 1
             assert answer.json()["code"] == "too_many_calls"
         assert await runs(bench) == len(taken)
-        ids = {row["id"] for row in await bench.house.database.fetch("SELECT id FROM runs")}
+        ids = {row["id"] for row in await bench.application.database.fetch("SELECT id FROM runs")}
         assert {str(one) for one in ids} == {answer.json()["run_id"] for answer in taken}
         assert (await other.fire({})).status_code == 202
 
@@ -59,9 +59,9 @@ async def test_a_burst_beyond_the_limit_is_refused_and_the_rest_is_all_there(
 async def test_more_calls_than_may_wait_are_refused_and_the_rest_is_all_there(
     bench: Bench,
 ) -> None:
-    async with _bounded(bench, replace(bench.house.limits, webhook_waiting=5)) as api:
+    async with _bounded(bench, replace(bench.application.limits, webhook_waiting=5)) as api:
         called = await hook(bench, api)
-        async with bench.house.database.transaction() as tx:
+        async with bench.application.database.transaction() as tx:
             # Nobody can be let in while this is held, so calls have to wait.
             await tx.execute("SELECT 1 FROM triggers FOR UPDATE")
             firing = [asyncio.create_task(called.fire({"n": n})) for n in range(60)]
@@ -80,7 +80,7 @@ async def test_a_flood_of_one_webhook_does_not_stand_before_the_call_of_another(
     bench: Bench, api: Api
 ) -> None:
     busy, seldom = await hook(bench, api), await hook(bench, api, name="seldom")
-    desk = application_services(bench.house).desk
+    desk = application_services(bench.application).desk
 
     def send_webhook(called: Hook) -> asyncio.Task[WebhookReceipt]:
         return asyncio.create_task(desk.take(_knock(called)))
@@ -98,17 +98,17 @@ async def test_a_flood_of_one_webhook_does_not_stand_before_the_call_of_another(
 
 
 async def test_nobody_waits_for_the_groups_of_a_flood(bench: Bench) -> None:
-    bounds = replace(bench.house.limits, webhook_burst=2, webhook_per_second=1)
+    bounds = replace(bench.application.limits, webhook_burst=2, webhook_per_second=1)
     async with _bounded(bench, bounds) as api:
         busy, seldom = await hook(bench, api), await hook(bench, api, name="seldom")
         assert (await busy.fire({})).status_code == 202
-        async with bench.house.database.transaction() as tx:
+        async with bench.application.database.transaction() as tx:
             held = "SELECT FROM triggers WHERE automation_id = $1 FOR UPDATE"
             await tx.execute(held, busy.automation_id)
             # As often as it may: its group is under way, and cannot be written.
             flood = asyncio.create_task(busy.fire({}))
             async with asyncio.timeout(60):
-                while not await bench.house.database.fetchval(LOCK_WAITS):
+                while not await bench.application.database.fetchval(LOCK_WAITS):
                     await asyncio.sleep(0.005)
                 assert (await seldom.fire({})).status_code == 202
             assert not flood.done()
@@ -129,9 +129,9 @@ async def _turns(webhook_receiver: WebhookReceiver, request: WebhookRequest) -> 
 async def test_only_the_calls_of_a_flood_wait_to_be_written_together(
     bench: Bench, api: Api
 ) -> None:
-    bounds = replace(bench.house.limits, webhook_burst=2, webhook_per_second=1)
+    bounds = replace(bench.application.limits, webhook_burst=2, webhook_per_second=1)
     busy, seldom = await hook(bench, api), await hook(bench, api, name="seldom")
-    desk = application_services(replace(bench.house, limits=bounds)).desk
+    desk = application_services(replace(bench.application, limits=bounds)).desk
     try:
         requests = [await desk.receive(_knock(called)) for called in (busy, busy, seldom)]
         # As often as it may, and no more: two calls of it would be refused by now.
@@ -146,9 +146,9 @@ async def test_only_the_calls_of_a_flood_wait_to_be_written_together(
 async def test_a_call_does_not_overtake_those_that_are_written_as_a_flood(
     bench: Bench, api: Api
 ) -> None:
-    bounds = replace(bench.house.limits, webhook_burst=4, webhook_per_second=20)
+    bounds = replace(bench.application.limits, webhook_burst=4, webhook_per_second=20)
     called = await hook(bench, api, execution={"concurrency": "queue"})
-    desk = application_services(replace(bench.house, limits=bounds)).desk
+    desk = application_services(replace(bench.application, limits=bounds)).desk
     try:
         first, *rest = [await desk.receive(_knock(called)) for _ in range(4)]
         await desk.take(first)
@@ -162,11 +162,11 @@ async def test_a_call_does_not_overtake_those_that_are_written_as_a_flood(
     finally:
         await desk.aclose()
     order = "SELECT id FROM runs WHERE id = ANY($1::uuid[]) ORDER BY arrival"
-    assert [row["id"] for row in await bench.house.database.fetch(order, taken)] == taken
+    assert [row["id"] for row in await bench.application.database.fetch(order, taken)] == taken
 
 
 async def test_a_stranger_s_flood_is_refused_like_anybody_s(bench: Bench) -> None:
-    bounds = replace(bench.house.limits, webhook_burst=10, webhook_per_second=1)
+    bounds = replace(bench.application.limits, webhook_burst=10, webhook_per_second=1)
     async with _bounded(bench, bounds) as api:
         called = await hook(bench, api)
         flood = replace(called, token="mwh_" + "x" * 43)

@@ -23,43 +23,43 @@ PARALLEL: dict[str, Any] = {"execution": {"concurrency": "allow_parallel"}}
 
 
 async def _editor(bench: Bench) -> UUID:
-    space = bench.house.workspace_id
+    space = bench.application.workspace_id
     made = await make_person(
-        bench.house.database, "ada@example.org", workspace_id=space, role=Role.EDITOR
+        bench.application.database, "ada@example.org", workspace_id=space, role=Role.EDITOR
     )
     return made.id
 
 
 async def _token_by(bench: Bench, called: Hook, user_id: UUID, *, spelt: bool = False) -> Hook:
     """The same webhook with a token that somebody made over the API."""
-    headers = await token_of(bench.house.database, bench.house.workspace_id, user_id)
+    headers = await token_of(bench.application.database, bench.application.workspace_id, user_id)
     named = called.automation_id.hex.upper() if spelt else str(called.automation_id)
     path = f"/api/v1/automations/{named}/triggers/{called.slug}/token"
-    answer = await called.api.stranger.post(path, headers=headers)
+    answer = await called.api.anonymous.post(path, headers=headers)
     assert answer.status_code == 201, answer.text
     return replace(called, token=answer.json()["token"])
 
 
 async def _remove(bench: Bench, user_id: UUID) -> None:
-    owner = member(bench.house.workspace_id, FIRST_MEMBER, Role.OWNER)
-    async with bench.house.database.transaction() as tx:
+    owner = member(bench.application.workspace_id, FIRST_MEMBER, Role.OWNER)
+    async with bench.application.database.transaction() as tx:
         await remove_member(tx, owner, user_id)
 
 
 async def _disable(bench: Bench, user_id: UUID) -> None:
-    async with bench.house.database.transaction() as tx:
+    async with bench.application.database.transaction() as tx:
         await disable_user(tx, user_id)
 
 
 async def _demote(bench: Bench, user_id: UUID) -> None:
-    owner = member(bench.house.workspace_id, FIRST_MEMBER, Role.OWNER)
-    async with bench.house.database.transaction() as tx:
+    owner = member(bench.application.workspace_id, FIRST_MEMBER, Role.OWNER)
+    async with bench.application.database.transaction() as tx:
         await change_role(tx, owner, user_id, Role.OPERATOR)
 
 
 async def _started(bench: Bench) -> int:
     query = "SELECT count(*) FROM runs WHERE status <> 'skipped'"
-    return int(await bench.house.database.fetchval(query))
+    return int(await bench.application.database.fetchval(query))
 
 
 @pytest.mark.parametrize("end", [_remove, _disable, _demote])
@@ -103,9 +103,9 @@ async def test_a_token_that_somebody_else_has_made_since_goes_on(bench: Bench, a
 async def test_a_token_names_its_maker_without_the_audit_log(
     bench: Bench, api: Api, end: Any
 ) -> None:
-    ada, space = await _editor(bench), bench.house.workspace_id
+    ada, space = await _editor(bench), bench.application.workspace_id
     called = await hook(bench, api, **PARALLEL)
-    async with bench.house.database.transaction() as tx:
+    async with bench.application.database.transaction() as tx:
         _, plain = await rotate(tx, space, called.automation_id, called.slug, ada)
     called = replace(called, token=plain)
     assert (await called.fire({"a": 1})).status_code == 202
@@ -116,9 +116,9 @@ async def test_a_token_names_its_maker_without_the_audit_log(
 async def test_a_token_goes_on_while_its_maker_may_still_make_one(bench: Bench, api: Api) -> None:
     ada = await _editor(bench)
     called = await _token_by(bench, await hook(bench, api, **PARALLEL), ada)
-    owner = member(bench.house.workspace_id, FIRST_MEMBER, Role.OWNER)
+    owner = member(bench.application.workspace_id, FIRST_MEMBER, Role.OWNER)
     for role in (Role.ADMIN, Role.EDITOR):
-        async with bench.house.database.transaction() as tx:
+        async with bench.application.database.transaction() as tx:
             await change_role(tx, owner, ada, role)
         assert (await called.fire({"a": 1})).status_code == 202
 
@@ -136,7 +136,7 @@ async def test_a_signature_with_the_secret_of_an_owner_who_is_gone_starts_nothin
     called = await _signed_hook(bench, api, **PARALLEL)
     for number in range(2):
         assert (await _send(called, _signed(message=f"msg_{number}"))).status_code == 202
-    await bench.house.database.execute(end, FIRST_MEMBER)
+    await bench.application.database.execute(end, FIRST_MEMBER)
     for number in range(2, 4):
         answer = await _send(called, _signed(message=f"msg_{number}"))
         assert (answer.status_code, answer.json()["code"]) == (401, "unknown_webhook")

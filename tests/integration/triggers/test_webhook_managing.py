@@ -21,7 +21,7 @@ def _where(called: Hook, slug: str | None = None) -> str:
 
 async def _agree(bench: Bench, api: Api, called: Hook) -> None:
     """A token has turned a trigger on: a person agrees to it, and it goes on."""
-    assert await agree_to_all(bench.house.database, bench.house.workspace_id)
+    assert await agree_to_all(bench.application.database, bench.application.workspace_id)
     place = f"/api/v1/automations/{called.automation_id}/activate"
     assert (await api.client.post(place)).status_code == 200
 
@@ -90,7 +90,7 @@ async def test_what_is_not_there_is_missing_and_strangers_see_nothing(
         assert (await api.client.get(path)).status_code == 404
     for tail in ("", "/firings", "/last-payload"):
         assert (await api.client.get(_where(called, "nothing") + tail)).status_code == 404
-        assert (await api.stranger.get(_where(called) + tail)).status_code == 401
+        assert (await api.anonymous.get(_where(called) + tail)).status_code == 401
     changed = await api.client.patch(_where(called, "nothing"), json={"enabled": False})
     assert changed.status_code == 404
 
@@ -126,10 +126,12 @@ async def test_the_moments_of_a_webhook_come_page_by_page_the_newest_first(
 
 async def test_a_moment_that_did_not_fire_is_listed_with_its_reason(bench: Bench, api: Api) -> None:
     called = await hook(bench, api, webhook(), CLOCK)
-    trigger = await bench.house.database.fetchrow("SELECT * FROM triggers WHERE slug = 'clock'")
+    trigger = await bench.application.database.fetchrow(
+        "SELECT * FROM triggers WHERE slug = 'clock'"
+    )
     assert trigger is not None
     for day in (1, 2, 3):
-        await bench.house.database.execute(
+        await bench.application.database.execute(
             "INSERT INTO firings (workspace_id, source_id, key, reason) VALUES ($1, $2, $3, $4)",
             trigger["workspace_id"],
             trigger["id"],

@@ -38,7 +38,7 @@ def _signed(
 
 
 async def _send(called: Hook, headers: dict[str, str], body: bytes = BODY) -> httpx2.Response:
-    return await called.api.stranger.post(called.signed_path, content=body, headers=headers)
+    return await called.api.anonymous.post(called.signed_path, content=body, headers=headers)
 
 
 async def test_a_signed_call_needs_no_token(bench: Bench, api: Api) -> None:
@@ -72,7 +72,7 @@ async def test_the_id_of_the_message_is_the_key_whatever_the_body_says(
     called = await _signed_hook(bench, api)
     body = b'{"idempotency_key": null}'
     assert (await _send(called, _signed(body), body)).status_code == 202
-    key = await bench.house.database.fetchval("SELECT key FROM firings")
+    key = await bench.application.database.fetchval("SELECT key FROM firings")
     assert key == "key:msg_1"
 
 
@@ -104,7 +104,7 @@ async def test_whatever_is_wrong_with_a_signature_has_one_answer_and_no_run(
     }
     answers = {name: await _send(called, headers) for name, headers in wrong.items()}
     answers["tampered body"] = await _send(called, good, b'{"invoice": 8}')
-    answers["no such slug"] = await api.stranger.post(
+    answers["no such slug"] = await api.anonymous.post(
         called.signed_path + "x", content=BODY, headers=good
     )
     answers["not a signed webhook"] = await _send(plain, good)

@@ -24,7 +24,7 @@ OWN = {"x-request-id", "date"}
 
 
 async def _refused(called: Hook, path: str | None = None, **more: Any) -> httpx2.Response:
-    return await called.api.stranger.post(path or called.path, **{"json": {"a": 1}, **more})
+    return await called.api.anonymous.post(path or called.path, **{"json": {"a": 1}, **more})
 
 
 def _same(answer: httpx2.Response) -> tuple[int, dict[str, Any], dict[str, str]]:
@@ -46,8 +46,8 @@ async def test_whoever_may_not_come_in_gets_one_answer_and_no_run(bench: Bench, 
     gone = await hook(bench, api, name="archived")
     where = f"/api/v1/automations/{silent.automation_id}/triggers/{silent.slug}/token"
     assert (await api.client.delete(where)).status_code == 204
-    async with bench.house.database.transaction() as tx:
-        await set_state(tx, bench.house.workspace_id, gone.automation_id, "archived")
+    async with bench.application.database.transaction() as tx:
+        await set_state(tx, bench.application.workspace_id, gone.automation_id, "archived")
     token, nowhere = called.token, f"/api/v1/automations/{generate_id()}/fire"
     answers = {
         "none": await _refused(called),
@@ -78,7 +78,7 @@ async def test_whoever_may_not_come_in_gets_one_answer_and_no_run(bench: Bench, 
         answers, expected
     )
     assert await runs(bench) == 0
-    assert await bench.house.database.fetchval("SELECT count(*) FROM firings") == 0
+    assert await bench.application.database.fetchval("SELECT count(*) FROM firings") == 0
 
 
 async def test_a_token_of_a_megabyte_never_becomes_a_run(bench: Bench, api: Api) -> None:
@@ -100,7 +100,7 @@ async def test_a_token_of_a_megabyte_never_becomes_a_run(bench: Bench, api: Api)
 
 async def test_only_the_hash_of_a_token_is_kept(bench: Bench, api: Api) -> None:
     called = await hook(bench, api)
-    row = await bench.house.database.fetchrow("SELECT t, t.* FROM triggers t")
+    row = await bench.application.database.fetchrow("SELECT t, t.* FROM triggers t")
     assert row is not None
     assert row["secret_hash"] == hashlib.sha256(called.token.encode()).digest()
     assert row["secret_hint"] == called.token[-4:]
@@ -140,12 +140,12 @@ async def test_a_call_that_meets_a_change_of_token_starts_nothing_with_the_old_o
     bench: Bench, api: Api
 ) -> None:
     called = await hook(bench, api)
-    async with bench.house.database.transaction() as tx:
-        space = bench.house.workspace_id
+    async with bench.application.database.transaction() as tx:
+        space = bench.application.workspace_id
         await rotate(tx, space, called.automation_id, called.slug, FIRST_MEMBER)
         firing = asyncio.create_task(called.fire({}))
         async with asyncio.timeout(60):
-            while not await bench.house.database.fetchval(LOCK_WAITS) and not firing.done():
+            while not await bench.application.database.fetchval(LOCK_WAITS) and not firing.done():
                 await asyncio.sleep(0.005)
     assert (await firing).status_code == 401
     assert await runs(bench) == 0
@@ -180,5 +180,5 @@ async def test_only_a_webhook_has_a_token(bench: Bench, api: Api, method: str) -
     assert (refused.status_code, refused.json()["code"]) == (409, "not_a_webhook")
     missing = await api.client.request(method, f"{where}/nothing/token")
     assert (missing.status_code, missing.json()["code"]) == (404, "no_trigger")
-    strangers = await api.stranger.request(method, f"{where}/{called.slug}/token")
+    strangers = await api.anonymous.request(method, f"{where}/{called.slug}/token")
     assert strangers.status_code == 401

@@ -99,7 +99,7 @@ async def test_the_limit_is_the_webhook_s_however_its_address_is_spelt(bench: Be
         began = asyncio.get_running_loop().time()
         statuses = [
             (
-                await api.stranger.post(path, content=BODY, headers=_signed(message=f"m{number}"))
+                await api.anonymous.post(path, content=BODY, headers=_signed(message=f"m{number}"))
             ).status_code
             for number, path in enumerate([called.signed_path] * 5 + [spelt] * 5)
         ]
@@ -113,8 +113,8 @@ async def test_bodies_that_are_still_coming_are_counted(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(webhook_receiver, "SHARE_BYTES", 0)
-    bounds = replace(bench.house.limits, payload_bytes=100_000)
-    async with served(replace(bench.house, limits=bounds)) as api:
+    bounds = replace(bench.application.limits, payload_bytes=100_000)
+    async with served(replace(bench.application, limits=bounds)) as api:
         called = await hook(bench, api)
         begun, go_on = asyncio.Event(), asyncio.Event()
 
@@ -161,11 +161,11 @@ async def test_a_call_that_meets_a_change_of_its_webhook_follows_the_new_one(
     schema = {"schema": {"type": "object", "properties": {"who": {"type": "string"}}}}
     called = await hook(bench, api, webhook(inputs={"who": "before"}), inputs=schema)
     assert (await called.fire({})).status_code == 202
-    async with bench.house.database.transaction() as tx:
+    async with bench.application.database.transaction() as tx:
         await tx.execute("""UPDATE triggers SET inputs = '{"who": "after"}'::text::json""")
         firing = asyncio.create_task(called.fire({}))
         async with asyncio.timeout(60):
-            while not await bench.house.database.fetchval(LOCK_WAITS) and not firing.done():
+            while not await bench.application.database.fetchval(LOCK_WAITS) and not firing.done():
                 await asyncio.sleep(0.005)
     answer = await firing
     assert answer.status_code == 202

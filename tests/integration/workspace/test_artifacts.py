@@ -58,9 +58,9 @@ async def _saved(
     )
     assert run["status"] == "succeeded", run["error"]
     (output,) = [entry["output"] for entry in run["steps"]]
-    async with bench.house.database.acquire() as connection:
+    async with bench.application.database.acquire() as connection:
         found = await read_artifact(
-            connection, bench.house.workspace_id, UUID(output["artifact_id"])
+            connection, bench.application.workspace_id, UUID(output["artifact_id"])
         )
     content = await read_content(blobs, found)
     assert output["size"] == found.size == len(content)
@@ -104,22 +104,22 @@ async def test_a_retried_step_keeps_one_artifact_with_the_later_content(
     saving: Bench, folder: FolderStore
 ) -> None:
     run = RunRef(generate_id(), generate_id(), "keep")
-    save = artifacts_capability(folder, saving.house.limits).handler
+    save = artifacts_capability(folder, saving.application.limits).handler
     for attempt, text in enumerate(("first", "second", "second"), start=1):
-        async with saving.house.database.transaction() as tx:
+        async with saving.application.database.transaction() as tx:
             call = Call(saving, tx, replace(run, attempt=attempt))
             await save(call, {"name": "a.txt", "text": text})
-    async with saving.house.database.acquire() as connection:
-        (one,) = await list_artifacts(connection, saving.house.workspace_id, run_id=run.id)
+    async with saving.application.database.acquire() as connection:
+        (one,) = await list_artifacts(connection, saving.application.workspace_id, run_id=run.id)
     assert await read_content(folder, one) == b"second"
 
 
 async def test_a_call_that_is_undone_leaves_the_earlier_artifact_whole(
     saving: Bench, folder: FolderStore
 ) -> None:
-    database, space = saving.house.database, saving.house.workspace_id
+    database, space = saving.application.database, saving.application.workspace_id
     run = RunRef(generate_id(), generate_id(), "keep")
-    save = artifacts_capability(folder, saving.house.limits).handler
+    save = artifacts_capability(folder, saving.application.limits).handler
     async with database.transaction() as tx:
         await save(Call(saving, tx, run), {"name": "a.txt", "text": "committed"})
 
@@ -143,8 +143,10 @@ async def test_bytes_changed_on_disk_are_not_handed_out(
     saving: Bench, folder: FolderStore, tmp_path: Path
 ) -> None:
     row, _ = await _saved(saving, folder, name="a.txt", text="x")
-    async with saving.house.database.acquire() as connection:
-        found = await read_artifact(connection, saving.house.workspace_id, UUID(row["artifact_id"]))
+    async with saving.application.database.acquire() as connection:
+        found = await read_artifact(
+            connection, saving.application.workspace_id, UUID(row["artifact_id"])
+        )
     (tmp_path / "artifacts" / found.blob.path).write_bytes(b"forged")
     with pytest.raises(InternalError, match="changed outside"):
         await read_content(folder, found)
@@ -155,19 +157,19 @@ async def test_a_deleted_artifact_is_gone_with_its_bytes(
 ) -> None:
     row, _ = await _saved(saving, folder, name="a.txt", text="x")
     artifact_id = UUID(row["artifact_id"])
-    space = saving.house.workspace_id
-    gone = await delete_artifact(saving.house.database, folder, space, artifact_id)
+    space = saving.application.workspace_id
+    gone = await delete_artifact(saving.application.database, folder, space, artifact_id)
     assert await folder.get(gone.blob) is None
-    async with saving.house.database.acquire() as connection:
+    async with saving.application.database.acquire() as connection:
         with pytest.raises(Problem, match="no such artifact"):
             await read_artifact(connection, space, artifact_id)
     with pytest.raises(Problem, match="no such artifact"):
-        await delete_artifact(saving.house.database, folder, space, artifact_id)
+        await delete_artifact(saving.application.database, folder, space, artifact_id)
 
 
 async def test_nobody_else_s_workspace_sees_it(saving: Bench, folder: FolderStore) -> None:
     row, _ = await _saved(saving, folder, name="a.txt", text="x")
-    async with saving.house.database.acquire() as connection:
+    async with saving.application.database.acquire() as connection:
         assert await list_artifacts(connection, generate_id()) == []
         with pytest.raises(Problem, match="no such artifact"):
             await read_artifact(connection, generate_id(), UUID(row["artifact_id"]))
@@ -202,14 +204,14 @@ async def test_what_cannot_be_a_file_is_refused_where_it_stands(
     code: str,
 ) -> None:
     save = artifacts_capability(folder, replace(Limits(), artifact_bytes=100)).handler
-    async with saving.house.database.transaction() as tx:
+    async with saving.application.database.transaction() as tx:
         call = Call(saving, tx, RunRef(generate_id(), generate_id(), "keep"))
         with pytest.raises(Invalid) as refused:
             await save(call, arguments)
     assert isinstance(refused.value, TooLarge) == (code == "artifact_too_large")
     assert [(f.pointer, f.code) for f in refused.value.findings] == [(pointer, code)]
     assert not (tmp_path / "artifacts").exists()
-    assert await saving.house.database.fetchval("SELECT count(*) FROM artifacts") == 0
+    assert await saving.application.database.fetchval("SELECT count(*) FROM artifacts") == 0
 
 
 # --- in a store of the S3 kind
@@ -327,8 +329,8 @@ async def test_a_run_saves_into_the_bucket_and_tries_again_after_trouble(
         run = await saving.run(plan)
         assert run["status"] == "succeeded", run["error"]
         assert [entry["status"] for entry in run["steps"]] == ["retrying", "succeeded"]
-        async with saving.house.database.acquire() as connection:
-            (one,) = await list_artifacts(connection, saving.house.workspace_id)
+        async with saving.application.database.acquire() as connection:
+            (one,) = await list_artifacts(connection, saving.application.workspace_id)
         assert await read_content(s3, one) == b"x"
     assert list(bucket.objects) == [f"kept/here/{one.blob.path}"]
 
@@ -336,10 +338,10 @@ async def test_a_run_saves_into_the_bucket_and_tries_again_after_trouble(
 async def test_orphans_in_the_bucket_are_swept_up(
     bench: Bench, bucket: Bucket, s3: S3Store
 ) -> None:
-    key = blob_key(bench.house.workspace_id, generate_id(), bytes(32))
+    key = blob_key(bench.application.workspace_id, generate_id(), bytes(32))
     await s3.put(key, b"nobody's")
     later = datetime.now(UTC) + timedelta(days=2)
-    database = bench.house.database
+    database = bench.application.database
     swept = [await sweep_orphans(database, s3, later + timedelta(hours=h)) for h in range(23)]
     assert sum(swept) == 1
     assert bucket.objects == {}

@@ -40,17 +40,17 @@ def _says(text: str, **more: Any) -> dict[str, Any]:
 
 
 def _judged(bench: Bench, written: Mapping[str, Any]) -> ValidationReport:
-    report = validate(written, bench.house.registry, bench.house.limits)
+    report = validate(written, bench.application.registry, bench.application.limits)
     assert report.ok, report.findings
     return report
 
 
 async def _create(bench: Bench, written: Mapping[str, Any]) -> SavedAutomation:
     report = _judged(bench, written)
-    async with bench.house.database.transaction() as tx:
+    async with bench.application.database.transaction() as tx:
         return await create(
             tx,
-            bench.house.workspace_id,
+            bench.application.workspace_id,
             report.accepted(),
             report.grants,
             FIRST_MEMBER,
@@ -62,10 +62,10 @@ async def _update(
     bench: Bench, automation_id: UUID, written: Mapping[str, Any], expected: int | None = None
 ) -> SavedAutomation:
     report = _judged(bench, written)
-    async with bench.house.database.transaction() as tx:
+    async with bench.application.database.transaction() as tx:
         return await update(
             tx,
-            bench.house.workspace_id,
+            bench.application.workspace_id,
             automation_id,
             report.accepted(),
             report.grants,
@@ -76,7 +76,7 @@ async def _update(
 
 
 async def _activate(bench: Bench, automation_id: UUID) -> str:
-    application = bench.house
+    application = bench.application
     async with application.database.transaction() as tx:
         return await activate(
             tx, application.workspace_id, automation_id, application.registry, application.limits
@@ -84,23 +84,23 @@ async def _activate(bench: Bench, automation_id: UUID) -> str:
 
 
 async def _do(bench: Bench, act: Any, automation_id: UUID) -> Any:
-    async with bench.house.database.transaction() as tx:
-        return await act(tx, bench.house.workspace_id, automation_id)
+    async with bench.application.database.transaction() as tx:
+        return await act(tx, bench.application.workspace_id, automation_id)
 
 
 async def _read(bench: Bench, automation_id: UUID) -> dict[str, Any]:
-    async with bench.house.database.acquire() as connection:
-        return await read_automation(connection, bench.house.workspace_id, automation_id)
+    async with bench.application.database.acquire() as connection:
+        return await read_automation(connection, bench.application.workspace_id, automation_id)
 
 
 async def _names(bench: Bench, **more: Any) -> list[str]:
-    async with bench.house.database.acquire() as connection:
-        rows = await list_automations(connection, bench.house.workspace_id, **more)
+    async with bench.application.database.acquire() as connection:
+        rows = await list_automations(connection, bench.application.workspace_id, **more)
     return [row["name"] for row in rows]
 
 
 async def _counted(bench: Bench, table: str) -> int:
-    return int(await bench.house.database.fetchval(f"SELECT count(*) FROM {table}"))
+    return int(await bench.application.database.fetchval(f"SELECT count(*) FROM {table}"))
 
 
 async def test_a_new_automation_is_paused_and_tells_what_it_may_do(bench: Bench) -> None:
@@ -184,8 +184,10 @@ async def test_a_definition_that_says_the_same_sets_its_triggers_anew(bench: Ben
     """The table is the truth; whoever saves says anew what is true."""
     written = _says("x", triggers=[{**DAILY, "enabled": True}])
     saved = await _create(bench, written)
-    async with bench.house.database.transaction() as tx:
-        await switch(tx, bench.house.workspace_id, saved.automation_id, "daily", enabled=False)
+    async with bench.application.database.transaction() as tx:
+        await switch(
+            tx, bench.application.workspace_id, saved.automation_id, "daily", enabled=False
+        )
     shown = (await _read(bench, saved.automation_id))["definition"]["triggers"]
     assert [trigger["enabled"] for trigger in shown] == [False]
     again = await _update(bench, saved.automation_id, written)
@@ -208,7 +210,7 @@ async def test_activation_arms_its_schedule_and_a_pause_takes_the_moment_away(
 
 async def test_a_definition_that_no_longer_fits_is_not_activated(bench: Bench) -> None:
     saved = await _create(bench, _says("x"))
-    await bench.house.database.execute(
+    await bench.application.database.execute(
         """UPDATE definitions SET document =
            jsonb_set(document::jsonb, '{plan,0,action}', '"no_such_action"')::json"""
     )
@@ -274,7 +276,7 @@ async def test_what_is_not_there_is_missing_in_every_way(bench: Bench) -> None:
 async def test_an_automation_of_another_workspace_is_not_there(bench: Bench) -> None:
     saved = await _create(bench, _says("x"))
     other = generate_id()
-    async with bench.house.database.transaction() as tx:
+    async with bench.application.database.transaction() as tx:
         for act in (pause, archive, restore, acknowledge):
             with pytest.raises(NotFound):
                 await act(tx, other, saved.automation_id)
@@ -313,7 +315,7 @@ async def test_no_run_starts_after_a_pause_was_answered_while_fires_race(bench: 
     )
     await _activate(bench, saved.automation_id)
     trigger_id = await _trigger_id(bench, saved.automation_id)
-    application = bench.house
+    application = bench.application
 
     async def fire(number: int) -> str:
         request = RunRequest(
@@ -341,7 +343,7 @@ async def test_a_pause_is_not_answered_while_a_fire_is_half_way(bench: Bench) ->
     saved = await _create(bench, _says("x", triggers=[HOOK]))
     await _activate(bench, saved.automation_id)
     trigger_id = await _trigger_id(bench, saved.automation_id)
-    application = bench.house
+    application = bench.application
     request = RunRequest(application.workspace_id, saved.automation_id, "webhook", trigger_id)
     await application.dispatcher.dispatch(request)
     async with application.database.transaction() as tx:
@@ -375,7 +377,7 @@ async def test_each_run_is_wholly_of_one_version_while_edits_race_with_fires(
     saved = await _create(bench, version("0"))
     await _activate(bench, saved.automation_id)
     trigger_id = await _trigger_id(bench, saved.automation_id)
-    application = bench.house
+    application = bench.application
 
     async def fire() -> UUID:
         request = RunRequest(application.workspace_id, saved.automation_id, "webhook", trigger_id)
@@ -406,8 +408,8 @@ async def test_an_edit_never_stands_in_the_way_of_a_worker_that_books_money(
     """Booking money looks at the automation's key; holding its row for an edit leaves it free."""
     made = await bench.dispatch(document(step("a", "test.costly", {"usd": "0.01"})))
     found = await bench.read(made.run_id)
-    async with bench.house.database.transaction() as tx:
-        await set_state(tx, bench.house.workspace_id, found["automation_id"], "paused")
+    async with bench.application.database.transaction() as tx:
+        await set_state(tx, bench.application.workspace_id, found["automation_id"], "paused")
         async with bench.worker():
             assert (await bench.until(made.run_id))["status"] == "succeeded"
 

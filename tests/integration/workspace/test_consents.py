@@ -51,7 +51,7 @@ def client(capability_client: CapabilityClient) -> CapabilityClient:
 async def bring_in(
     bench: Bench, *documents: dict[str, Any], over: bool = True
 ) -> list[ImportResult]:
-    application = bench.house
+    application = bench.application
     value = {"format": "mainspring.export", "version": 1, "automations": list(documents)}
     candidates = await validate_import(value, application.registry, application.limits)
     async with application.database.transaction() as tx:
@@ -67,7 +67,7 @@ async def bring_in(
 
 
 async def start(bench: Bench, automation_id: UUID) -> str:
-    application = bench.house
+    application = bench.application
     async with application.database.transaction() as tx:
         return await activate(
             tx, application.workspace_id, automation_id, application.registry, application.limits
@@ -76,18 +76,18 @@ async def start(bench: Bench, automation_id: UUID) -> str:
 
 async def fires(bench: Bench, automation_id: UUID) -> str | None:
     """Why the schedule of an automation starts nothing; None: it starts a run."""
-    space = bench.house.workspace_id
-    async with bench.house.database.acquire() as connection:
+    space = bench.application.workspace_id
+    async with bench.application.database.acquire() as connection:
         (row,) = await list_triggers(connection, space, automation_id)
-    made = await bench.house.dispatcher.dispatch(
+    made = await bench.application.dispatcher.dispatch(
         RunRequest(space, automation_id, trigger_id=row["id"], trigger_type="schedule")
     )
     return made.reason
 
 
 async def unread(bench: Bench) -> list[dict[str, Any]]:
-    async with bench.house.database.acquire() as connection:
-        return await list_notifications(connection, bench.house.workspace_id, unread=True)
+    async with bench.application.database.acquire() as connection:
+        return await list_notifications(connection, bench.application.workspace_id, unread=True)
 
 
 async def waiting(capability_client: CapabilityClient) -> list[dict[str, Any]]:
@@ -108,7 +108,7 @@ async def refusal(desk: CapabilityClient, capability: str, **value: Any) -> Prob
 async def test_what_comes_from_a_file_waits_and_each_thing_it_may_do_is_named(
     bench: Bench,
 ) -> None:
-    desk, application = CapabilityClient(bench), bench.house
+    desk, application = CapabilityClient(bench), bench.application
     (made,) = await bring_in(bench, document(PAY, name="Pay", triggers=[cron("*/5 * * * *")]))
     one = made.saved.automation_id
     (asked,) = await waiting(desk)
@@ -120,7 +120,7 @@ async def test_what_comes_from_a_file_waits_and_each_thing_it_may_do_is_named(
         "It may spend up to 1 USD a day, should a step cost anything.",
         "It starts every 5 minutes (288 times a day).",
     ]
-    kept = await desk.kept(one)
+    kept = await desk.stored(one)
     assert (kept["state"], kept["paused_reason"]) == ("paused", "consent")
     async with application.database.acquire() as connection:
         (told,) = await list_notifications(connection, application.workspace_id)
@@ -150,7 +150,7 @@ async def test_what_comes_from_a_file_waits_and_each_thing_it_may_do_is_named(
     assert (done["consent"]["status"], done["state"]) == ("agreed", "active")
     assert await waiting(desk) == []
     assert await unread(bench) == []
-    assert (await desk.kept(one))["paused_reason"] is None
+    assert (await desk.stored(one))["paused_reason"] is None
     assert await fires(bench, one) is None
     again = await desk.call("answer_consent", answer)
     assert (again["consent"]["status"], again["state"]) == ("agreed", "active")
@@ -162,7 +162,7 @@ async def test_what_comes_from_a_file_waits_and_each_thing_it_may_do_is_named(
 async def _check_boards_have_names(capability_client: CapabilityClient) -> None:
     """And one message about several is read once the last of them is answered."""
     bench = capability_client.bench
-    board = await Boards(bench.house).create("Uptime")
+    board = await Boards(bench.application).create("Uptime")
     change = {"type": "board_change", "config": {"board_id": board}}
     await bring_in(bench, document(NOTE, name="A", triggers=[change]), document(NOTE, name="B"))
     asked = await waiting(capability_client)
@@ -178,7 +178,7 @@ async def _check_nothing_starts(
     capability_client: CapabilityClient, one: UUID, request: dict[str, Any]
 ) -> None:
     """No person, no program and no trigger; it may be tried out."""
-    bench, application = capability_client.bench, capability_client.bench.house
+    bench, application = capability_client.bench, capability_client.bench.application
     with pytest.raises(Conflict) as refused:
         await start(bench, one)
     assert refused.value.code == "consent_needed"
@@ -207,7 +207,7 @@ async def _check_who_may_answer(
     capability_client: CapabilityClient, answer: dict[str, Any]
 ) -> None:
     """A person who may edit here, and nobody else; and nobody learns of it elsewhere."""
-    database = capability_client.bench.house.database
+    database = capability_client.bench.application.database
     program = await refusal(client(capability_client), "answer_consent", **answer)
     assert (program.code, isinstance(program, PermissionDenied)) == ("person_needed", True)
     started = Actor(
@@ -269,7 +269,7 @@ async def test_a_file_over_what_is_there_waits_also_when_it_adds_nothing(bench: 
     )
     (renewed,) = await waiting(capability_client)
     assert (renewed["version"], says(renewed)) == (4, says(asked))
-    application = bench.house
+    application = bench.application
     async with application.database.transaction() as tx:
         await rollback(
             tx,
@@ -364,7 +364,7 @@ async def _check_refusing(
         held = await refusal(who, "update_automation", automation_id=one, state="active")
         assert held.code == "consent_refused"
     with pytest.raises(Conflict, match="has refused"):
-        await capability_client.bench.house.dispatcher.dispatch(
+        await capability_client.bench.application.dispatcher.dispatch(
             RunRequest(capability_client.space, UUID(one))
         )
     stale = await refusal(capability_client, "answer_consent", **given, agree=True)
@@ -374,12 +374,12 @@ async def _check_refusing(
 async def test_going_back_by_a_program_is_asked_about_too(bench: Bench) -> None:
     capability_client = CapabilityClient(bench)
     one = await capability_client.save(source="return 1;", cost_cap_daily_usd=5)
-    wide = (await capability_client.kept(one))["version"]
+    wide = (await capability_client.stored(one))["version"]
     await capability_client.call(
         "update_automation", {"automation_id": one, "cost_cap_daily_usd": 1}
     )
     await capability_client.call("update_automation", {"automation_id": one, "state": "active"})
-    rows = await capability_client.bench.house.database.fetch(
+    rows = await capability_client.bench.application.database.fetch(
         "SELECT version FROM automation_versions WHERE automation_id = $1", UUID(one)
     )
     assert {row["version"] for row in rows} == {wide, wide + 1}

@@ -48,7 +48,7 @@ def program(client: CapabilityClient) -> CapabilityClient:
 
 
 async def bring_in(bench: Bench, *documents: Mapping[str, Any]) -> list[UUID]:
-    application = bench.house
+    application = bench.application
     value = {"format": "mainspring.export", "version": 1, "automations": list(documents)}
     candidates = await validate_import(value, application.registry, application.limits)
     async with application.database.transaction() as tx:
@@ -66,7 +66,7 @@ async def bring_in(bench: Bench, *documents: Mapping[str, Any]) -> list[UUID]:
 
 async def agreed(bench: Bench, name: str, *, active: bool = True) -> UUID:
     """An automation that a person has agreed to."""
-    application = bench.house
+    application = bench.application
     (made,) = await bring_in(bench, watch(name))
     await agree_to_all(application.database, application.workspace_id)
     if active:
@@ -79,19 +79,19 @@ async def agreed(bench: Bench, name: str, *, active: bool = True) -> UUID:
 
 async def turn(client: CapabilityClient, automation_id: UUID, *, enabled: bool) -> None:
     """Switches its trigger, as whoever is at the desk."""
-    async with client.bench.house.database.transaction() as tx:
+    async with client.bench.application.database.transaction() as tx:
 
         async def put() -> None:
             await switch(tx, client.space, automation_id, "cron-1", enabled=enabled)
 
-        await change_by(tx, client.space, automation_id, client.visitor.actor, put)
+        await change_by(tx, client.space, automation_id, client.caller.actor, put)
 
 
 async def asked(client: CapabilityClient, automation_id: UUID) -> list[str]:
     """What waits for a person; the automation is at rest as long as something does."""
     found = (await client.call("list_consents", {"automation_id": str(automation_id)}))["consents"]
     says = [one["says"] for consent in found for one in consent["additions"]]
-    kept = await client.kept(automation_id)
+    kept = await client.stored(automation_id)
     assert (kept["paused_reason"] == "consent") == bool(says)
     assert kept["state"] == "paused" or not says
     return says
@@ -111,7 +111,7 @@ async def why_not(client: CapabilityClient, automation_id: UUID) -> str | None:
 async def test_a_token_is_a_program_and_a_switch_is_a_change(bench: Bench) -> None:
     client = CapabilityClient(bench)
     one = await agreed(bench, "Over HTTP")
-    async with served(bench.house) as api:
+    async with served(bench.application) as api:
         place = f"/api/v1/automations/{one}"
         wide = watch("Over HTTP", "* * * * *")
         put = (await api.program.put(place, json=wide)).json()
@@ -131,7 +131,7 @@ async def test_a_token_is_a_program_and_a_switch_is_a_change(bench: Bench) -> No
         two = await agreed(bench, "Switched")
         trigger = f"/api/v1/automations/{two}/triggers/cron-1"
         assert (await api.program.patch(trigger, json={"enabled": False})).status_code == 200
-        assert (await client.kept(two))["state"] == "active"
+        assert (await client.stored(two))["state"] == "active"
         turned = (await api.program.patch(trigger, json={"enabled": True})).json()
         assert (turned["armed_at"], await asked(client, two)) == (None, [ONCE])
 
@@ -147,7 +147,7 @@ async def test_a_token_is_a_program_and_a_switch_is_a_change(bench: Bench) -> No
 async def test_what_was_agreed_to_counts_before_it_is_active_and_while_a_question_is_open(
     bench: Bench,
 ) -> None:
-    desk, application = CapabilityClient(bench), bench.house
+    desk, application = CapabilityClient(bench), bench.application
     other = program(desk)
 
     # Agreed to and never active.
@@ -192,11 +192,11 @@ async def test_what_was_agreed_to_counts_before_it_is_active_and_while_a_questio
     async with application.database.transaction() as tx:
         await archive(tx, desk.space, five)
     await turn(other, five, enabled=True)
-    assert (await desk.kept(five))["state"] == "archived"
+    assert (await desk.stored(five))["state"] == "archived"
 
 
 async def test_what_came_from_a_file_waits_until_a_person_has_answered(bench: Bench) -> None:
-    desk, application = CapabilityClient(bench), bench.house
+    desk, application = CapabilityClient(bench), bench.application
     other = program(desk)
     one = await agreed(bench, "Imported")
     await bring_in(
@@ -251,7 +251,7 @@ async def test_a_program_that_reads_before_a_person_is_asked_needs_no_consent(
     def plan(*steps: dict[str, Any]) -> dict[str, Any]:
         return document(*steps, name="careful", triggers=[clock()], grants=grants)
 
-    application, desk = bench.house, CapabilityClient(bench)
+    application, desk = bench.application, CapabilityClient(bench)
     (made,) = await bring_in(bench, plan(ask, look, note))
     await agree_to_all(application.database, application.workspace_id)
     async with application.database.transaction() as tx:

@@ -32,15 +32,17 @@ PARALLEL: dict[str, Any] = {"execution": {"concurrency": "allow_parallel"}}
 
 
 async def _ada(bench: Bench, role: Role = Role.EDITOR) -> UUID:
-    space = bench.house.workspace_id
-    made = await make_person(bench.house.database, "ada@example.org", workspace_id=space, role=role)
+    space = bench.application.workspace_id
+    made = await make_person(
+        bench.application.database, "ada@example.org", workspace_id=space, role=role
+    )
     return made.id
 
 
 async def _hook_of(bench: Bench, api: Api, owner: UUID, *triggers: Any, **more: Any) -> Hook:
     """An active webhook automation that a member owns, with a token that they made."""
     made = await hook(bench, api, *triggers, **{**PARALLEL, **more})
-    database = bench.house.database
+    database = bench.application.database
     await database.execute(
         "UPDATE automations SET created_by = $2 WHERE id = $1", made.automation_id, owner
     )
@@ -54,18 +56,18 @@ async def _hook_of(bench: Bench, api: Api, owner: UUID, *triggers: Any, **more: 
 
 
 async def _remove(bench: Bench, user_id: UUID) -> None:
-    owner = member(bench.house.workspace_id, FIRST_MEMBER, Role.OWNER)
-    async with bench.house.database.transaction() as tx:
+    owner = member(bench.application.workspace_id, FIRST_MEMBER, Role.OWNER)
+    async with bench.application.database.transaction() as tx:
         await remove_member(tx, owner, user_id)
 
 
 async def _disable(bench: Bench, user_id: UUID) -> None:
-    async with bench.house.database.transaction() as tx:
+    async with bench.application.database.transaction() as tx:
         await disable_user(tx, user_id)
 
 
 async def _state(bench: Bench, automation_id: UUID) -> tuple[str, str | None]:
-    row = await bench.house.database.fetchrow(
+    row = await bench.application.database.fetchrow(
         "SELECT state, paused_reason FROM automations WHERE id = $1", automation_id
     )
     assert row is not None
@@ -120,7 +122,7 @@ async def test_a_token_of_a_leaver_for_somebody_elses_automation_is_suspended_al
 ) -> None:
     ada = await _ada(bench)
     called = await hook(bench, api, **PARALLEL)
-    await bench.house.database.execute("UPDATE triggers SET secret_made_by = $1", ada)
+    await bench.application.database.execute("UPDATE triggers SET secret_made_by = $1", ada)
     assert (await called.fire({"a": 1})).status_code == 202
     await _remove(bench, ada)
     assert await _state(bench, called.automation_id) == ("active", None)
@@ -139,7 +141,7 @@ async def test_a_token_of_a_leaver_for_somebody_elses_automation_is_suspended_al
 async def test_a_new_token_ends_the_suspension(bench: Bench, api: Api) -> None:
     ada = await _ada(bench)
     called = await hook(bench, api, **PARALLEL)
-    await bench.house.database.execute("UPDATE triggers SET secret_made_by = $1", ada)
+    await bench.application.database.execute("UPDATE triggers SET secret_made_by = $1", ada)
     await _remove(bench, ada)
     path = f"/api/v1/automations/{called.automation_id}/triggers/{called.slug}/token"
     made = (await api.client.post(path)).json()["token"]
@@ -150,11 +152,11 @@ async def test_a_new_token_ends_the_suspension(bench: Bench, api: Api) -> None:
 async def test_events_of_a_leavers_automation_are_recorded_as_missed(bench: Bench) -> None:
     ada = await _ada(bench)
     listening = await listen(bench, "listens", "file.added")
-    await bench.house.database.execute("UPDATE automations SET created_by = $1", ada)
+    await bench.application.database.execute("UPDATE automations SET created_by = $1", ada)
     await _remove(bench, ada)
-    await tell(bench.house, "file.added", {"name": "x"})
-    await match_all(bench.house)
-    (run,) = await runs_of(bench.house, listening)
+    await tell(bench.application, "file.added", {"name": "x"})
+    await match_all(bench.application)
+    (run,) = await runs_of(bench.application, listening)
     assert (run["status"], run["reason"]) == ("skipped", "owner_left")
 
 
@@ -169,7 +171,7 @@ async def test_fire_times_of_a_leavers_schedule_are_recorded_as_missed(
     triggers = [webhook(), schedule()]
     await bench.save(document(PLAN, name="hooked", goal="Other.", triggers=triggers, **PARALLEL))
     assert await scheduler_of(bench).once(due) == 1
-    rows = await bench.house.database.fetch(
+    rows = await bench.application.database.fetch(
         "SELECT status, reason, trigger_type FROM runs ORDER BY id"
     )
     assert [tuple(row) for row in rows] == [("skipped", "owner_left", "schedule")]
@@ -178,15 +180,17 @@ async def test_fire_times_of_a_leavers_schedule_are_recorded_as_missed(
     assert await due_of(bench) == due + MINUTE
     assert await scheduler_of(bench).once(due + MINUTE) == 1
     query = "SELECT status FROM runs ORDER BY id DESC LIMIT 1"
-    assert await bench.house.database.fetchval(query) == "pending"
+    assert await bench.application.database.fetchval(query) == "pending"
     assert await _state(bench, called.automation_id) == ("active", None)
 
 
 async def test_a_signed_call_of_a_leaver_is_verified_and_kept(bench: Bench, api: Api) -> None:
     called = await _signed_hook(bench, api, **PARALLEL)
     ada = await _ada(bench)
-    await bench.house.database.execute("UPDATE automations SET created_by = $1", ada)
-    await bench.house.vault.set(SecretScope(bench.house.workspace_id, ada), "billing_key", SECRET)
+    await bench.application.database.execute("UPDATE automations SET created_by = $1", ada)
+    await bench.application.vault.set(
+        SecretScope(bench.application.workspace_id, ada), "billing_key", SECRET
+    )
     assert (await _send(called, _signed(message="msg_1"))).status_code == 202
     await _remove(bench, ada)
     kept = await _send(called, _signed(message="msg_2"))
@@ -199,7 +203,9 @@ async def test_those_who_stay_are_told_what_stopped(bench: Bench, api: Api) -> N
     ada = await _ada(bench)
     await _hook_of(bench, api, ada, name="digest")
     await _remove(bench, ada)
-    told = await bench.house.database.fetchrow("SELECT title, message, level FROM notifications")
+    told = await bench.application.database.fetchrow(
+        "SELECT title, message, level FROM notifications"
+    )
     assert told is not None
     assert told["title"] == "Ada left: what they made has stopped"
     assert "- digest" in told["message"]
@@ -210,11 +216,11 @@ async def test_those_who_stay_are_told_what_stopped(bench: Bench, api: Api) -> N
 async def test_the_new_owner_sees_what_it_may_do_and_what_is_missing(
     bench: Bench, api: Api
 ) -> None:
-    ada, space = await _ada(bench), bench.house.workspace_id
+    ada, space = await _ada(bench), bench.application.workspace_id
     fetch = {"url": "https://example.test/", "headers": {"X-Key": "{{ secrets.key }}"}}
     plan = [step("ask", "http_fetch", fetch)]
     called = await _hook_of(bench, api, ada, plan=plan, name="asks")
-    await bench.house.vault.set(SecretScope(space, ada), "key", "ada's own value")
+    await bench.application.vault.set(SecretScope(space, ada), "key", "ada's own value")
     await _remove(bench, ada)
     async with browser(api, FIRST_MEMBER) as page:
         shown = (await page.ask("GET", f"/members/{ada}/takeover")).json()
@@ -226,7 +232,9 @@ async def test_the_new_owner_sees_what_it_may_do_and_what_is_missing(
         # Until it is active, calls are kept.
         assert (await called.fire({"a": 1})).json()["code"] == "owner_left"
         assert await _state(bench, called.automation_id) == ("paused", "owner_left")
-        await bench.house.vault.set(SecretScope(space, FIRST_MEMBER), "key", "the new owner's")
+        await bench.application.vault.set(
+            SecretScope(space, FIRST_MEMBER), "key", "the new owner's"
+        )
         done = await page.ask("POST", f"/automations/{called.automation_id}/activate")
         assert done.json()["state"] == "active", done.text
     assert (await called.fire({"a": 1})).status_code == 202
@@ -243,7 +251,7 @@ async def test_only_a_person_takes_over_and_only_what_they_were_shown(
         assert (await page.ask("GET", path)).json()["code"] == "nothing_left"
         await _remove(bench, ada)
         digest = (await page.ask("GET", path)).json()["digest"]
-        program = await api.stranger.post(
+        program = await api.anonymous.post(
             f"/api/v1{path}",
             json={"digest": digest},
             headers={"Authorization": f"Bearer {api.token}"},
@@ -288,7 +296,7 @@ async def test_an_owner_who_is_enabled_again_activates_what_stopped(bench: Bench
     ada = await _ada(bench)
     called = await _hook_of(bench, api, ada)
     await _disable(bench, ada)
-    async with bench.house.database.transaction() as tx:
+    async with bench.application.database.transaction() as tx:
         await enable_user(tx, ada)
     # Nothing starts by itself: a person decides.
     assert (await called.fire({"a": 1})).json()["code"] == "owner_left"
@@ -302,7 +310,7 @@ async def test_what_somebody_left_before_the_upgrade_goes_on_and_is_listed(
 ) -> None:
     ada = await _ada(bench)
     called = await _hook_of(bench, api, ada)
-    await bench.house.database.execute("DELETE FROM members WHERE user_id = $1", ada)
+    await bench.application.database.execute("DELETE FROM members WHERE user_id = $1", ada)
     assert (await called.fire({"a": 1})).status_code == 202
     async with browser(api, FIRST_MEMBER) as page:
         (left,) = (await page.ask("GET", "/members")).json()["left"]
@@ -323,7 +331,7 @@ async def test_missed_runs_are_replayed_with_a_takeover_by_the_policy_of_each_tr
     due = await due_of(bench)
     for moment in (due, due + MINUTE):
         await scheduler_of(bench).once(moment)
-    missed = await bench.house.database.fetch("SELECT id, trigger_type FROM runs ORDER BY id")
+    missed = await bench.application.database.fetch("SELECT id, trigger_type FROM runs ORDER BY id")
     assert [one["trigger_type"] for one in missed] == ["webhook"] * 2 + ["schedule"] * 2
 
     async with browser(api, FIRST_MEMBER) as page:
@@ -331,7 +339,7 @@ async def test_missed_runs_are_replayed_with_a_takeover_by_the_policy_of_each_tr
     (one,) = told["automations"]
     # Of the schedule the latest moment alone: its policy is fire_once.
     assert (one["missed"], one["replayable"], one["replayed"]) == (4, 3, 3)
-    made = await bench.house.database.fetch(
+    made = await bench.application.database.fetch(
         "SELECT replay_of, status, payload FROM runs WHERE replay_of IS NOT NULL ORDER BY id"
     )
     wanted = [missed[0]["id"], missed[1]["id"], missed[3]["id"]]
@@ -351,5 +359,5 @@ async def test_a_takeover_without_that_starts_nothing_and_keeps_what_was_missed(
     async with browser(api, FIRST_MEMBER) as page:
         (one,) = (await _take(page, ada))["automations"]
     assert (one["missed"], one["replayable"], one["replayed"]) == (1, 1, 0)
-    rows = await bench.house.database.fetch("SELECT status, reason FROM runs")
+    rows = await bench.application.database.fetch("SELECT status, reason FROM runs")
     assert [tuple(row) for row in rows] == [("skipped", "owner_left")]

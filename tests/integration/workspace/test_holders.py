@@ -58,7 +58,7 @@ def _asked(
 async def test_a_revocation_that_was_committed_before_a_request_arrived_refuses_it(
     bench: Bench,
 ) -> None:
-    database = bench.house.database
+    database = bench.application.database
     stored, plain = await make_token(database, FIRST_WORKSPACE, FIRST_MEMBER, "a test")
     slow = Slow(database)
     holders = _over(slow)
@@ -78,7 +78,7 @@ async def test_a_revocation_that_was_committed_before_a_request_arrived_refuses_
 async def test_each_of_those_who_come_together_is_told_whose_their_own_token_is(
     bench: Bench,
 ) -> None:
-    database = bench.house.database
+    database = bench.application.database
     bounds = [
         TokenLimits(),
         TokenLimits(capabilities=("get_page",)),
@@ -103,7 +103,7 @@ async def test_each_of_those_who_come_together_is_told_whose_their_own_token_is(
 async def test_a_lookup_that_breaks_refuses_those_who_waited_for_it_and_nobody_after(
     bench: Bench,
 ) -> None:
-    database = bench.house.database
+    database = bench.application.database
     _, plain = await make_token(database, FIRST_WORKSPACE, FIRST_MEMBER, "a test")
     slow = Slow(database)
     slow.broken = True

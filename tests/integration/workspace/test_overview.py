@@ -13,9 +13,9 @@ PLAN = step("one", "transform_data", {"output": 1})
 async def test_the_newest_before_an_id_are_found_though_nothing_has_that_id(bench: Bench) -> None:
     """The command line looks so for whoever gives the beginning of an id."""
     made = [(await bench.save(document(PLAN, name=name))).automation_id for name in "abc"]
-    space = bench.house.workspace_id
+    space = bench.application.workspace_id
     beyond = UUID(int=made[-1].int + 1)
-    async with bench.house.database.acquire() as connection:
+    async with bench.application.database.acquire() as connection:
         rows = await list_automations(connection, space, after=beyond, most=2)
         assert [row["name"] for row in rows] == ["c", "b"]
         rows = await list_automations(connection, space, after=UUID(int=made[1].int + 1), most=2)

@@ -112,7 +112,7 @@ async def test_a_crowd_is_told_to_come_back_instead_of_filling_the_memory() -> N
 
 
 async def test_everybody_has_a_workspace_of_their_own_that_they_may_change(bench: Bench) -> None:
-    database = bench.house.database
+    database = bench.application.database
     ada = await make_person(database, "ada@example.org", workspace_id=FIRST_WORKSPACE)
     assert ada.default_workspace_id is not None
     assert await find_home_workspace(database, ada.id) == ada.default_workspace_id
@@ -152,7 +152,7 @@ async def test_one_email_is_one_person_however_it_is_written_and_raced(database:
 
 
 async def test_nobody_raises_themselves_or_acts_where_they_are_no_member(bench: Bench) -> None:
-    database = bench.house.database
+    database = bench.application.database
     ada = await make_person(
         database, "ada@example.org", workspace_id=FIRST_WORKSPACE, role=Role.EDITOR
     )
@@ -175,7 +175,7 @@ async def test_nobody_raises_themselves_or_acts_where_they_are_no_member(bench: 
 
 
 async def test_a_session_of_somebody_else_is_not_there(bench: Bench) -> None:
-    database = bench.house.database
+    database = bench.application.database
     ada = await make_person(database, "ada@example.org")
     async with database.transaction() as tx:
         session_id, _ = await start_session(tx, FIRST_MEMBER, FIRST_WORKSPACE, "\x07 a browser")

@@ -36,7 +36,7 @@ async def _refused(boards: Boards, pointer: str, capability: str, **value: Any) 
 
 @BAD_NAMES
 async def test_new_names_of_boards_pages_and_workflows_are_refused(bench: Bench, name: str) -> None:
-    boards = Boards(bench.house)
+    boards = Boards(bench.application)
     board_id = await boards.create()
     page = await boards.call("create_page", type="note", title="Fine", body="x")
     workflow = await boards.call("create_workflow", title="Fine")
@@ -75,7 +75,7 @@ async def test_new_names_of_boards_pages_and_workflows_are_refused(bench: Bench,
 
 @BAD_NAMES
 async def test_new_columns_options_forms_and_labels_are_refused(bench: Bench, name: str) -> None:
-    boards = Boards(bench.house)
+    boards = Boards(bench.application)
     where = {"board_id": await boards.create()}
     at = "/datasets/0/columns/1"
     for column, pointer in (
@@ -96,7 +96,11 @@ async def test_new_columns_options_forms_and_labels_are_refused(bench: Bench, na
 
 
 async def test_stored_columns_forms_and_tags_keep_working(api: Api, bench: Bench) -> None:
-    boards, database, space = Boards(bench.house), bench.house.database, bench.house.workspace_id
+    boards, database, space = (
+        Boards(bench.application),
+        bench.application.database,
+        bench.application.workspace_id,
+    )
     old = "old\u202e\x1bname"
     column = {"key": "a", "label": "A", "field_type": "select", "options": ["x"]}
     where = {"board_id": await boards.create(datasets=[{"name": "d", "columns": [column]}])}
@@ -137,8 +141,8 @@ async def test_new_tags_of_automations_are_refused(api: Api, bench: Bench, name:
         [finding] = answer.json()["errors"]
         assert finding["pointer"].endswith("/metadata/tags/1")
         assert finding["code"] == "name_characters"
-    words = await bench.house.registry.of(bench.house.workspace_id)
-    report = validate(document(PLAN, **tagged), words, bench.house.limits)
+    words = await bench.application.registry.of(bench.application.workspace_id)
+    report = validate(document(PLAN, **tagged), words, bench.application.limits)
     assert [one.pointer for one in report.warnings if one.code == "name_characters"] == [
         "/metadata/tags/1"
     ]
@@ -151,7 +155,7 @@ async def test_new_names_of_members_and_connections_are_refused(bench: Bench, na
     assert [one.pointer for one in refused.value.findings] == ["/name"]
     async with linked_bench(bench) as here:
         await _refused(
-            Boards(here.house),
+            Boards(here.application),
             "/label",
             "connect_integration",
             integration="coinmarketcap",
@@ -182,14 +186,14 @@ async def test_new_names_of_automations_tokens_and_workspaces_are_refused(
     await _answers(api, "PUT", f"/automations/{found['id']}", document(PLAN, name=name))
     await _answers(api, "POST", "/tokens", {"name": name})
     await _answers(api, "POST", "/workspaces", {"name": name})
-    space = api.house.workspace_id
+    space = api.application.workspace_id
     await _answers(api, "PATCH", f"/workspaces/{space}", {"name": name})
 
 
 async def test_a_title_that_comes_from_a_heading_or_from_outside_is_made_plain(
     bench: Bench,
 ) -> None:
-    boards = Boards(bench.house)
+    boards = Boards(bench.application)
     made = await boards.call("create_page", type="note", markdown="# In\u202evoices\x1b\n\ntext")
 
     page = await boards.call("get_page", slug=made["slug"])
@@ -208,12 +212,16 @@ async def test_a_run_keeps_a_page_whose_title_came_from_outside(bench: Bench) ->
     )
 
     assert run["status"] == "succeeded", run
-    page = await Boards(bench.house).call("get_page", slug="letter")
+    page = await Boards(bench.application).call("get_page", slug="letter")
     assert page["title"] == "a b c!"
 
 
 async def test_stored_names_keep_working(api: Api, bench: Bench) -> None:
-    boards, database, space = Boards(bench.house), bench.house.database, bench.house.workspace_id
+    boards, database, space = (
+        Boards(bench.application),
+        bench.application.database,
+        bench.application.workspace_id,
+    )
     name = "old\u202e\x1bname"
     board_id = await boards.create()
     page = await boards.call("create_page", type="note", title="Fine", body="x")
@@ -234,12 +242,12 @@ async def test_stored_names_keep_working(api: Api, bench: Bench) -> None:
 
 
 async def test_a_definition_is_warned_of_its_name_and_runs_on(bench: Bench) -> None:
-    words = await bench.house.registry.of(bench.house.workspace_id)
-    report = validate(document(PLAN, name=BAD["escape"]), words, bench.house.limits)
+    words = await bench.application.registry.of(bench.application.workspace_id)
+    report = validate(document(PLAN, name=BAD["escape"]), words, bench.application.limits)
 
     [warning] = [one for one in report.warnings if one.code == "name_characters"]
     assert warning.pointer == "/name"
-    compiled = compile_program(report.accepted(), words, bench.house.limits)
+    compiled = compile_program(report.accepted(), words, bench.application.limits)
     assert compiled.definition.name == BAD["escape"]
 
 

@@ -27,7 +27,7 @@ PLAN = document(
 
 async def _world(bench: Bench) -> dict[str, UUID]:
     """Ada owns an automation that waits, Ben is an admin and Eve an editor; all are reachable."""
-    database, space = bench.house.database, bench.house.workspace_id
+    database, space = bench.application.database, bench.application.workspace_id
     roles = {"ada": Role.EDITOR, "ben": Role.ADMIN, "eve": Role.EDITOR}
     people = {
         name: (await make_person(database, f"{name}@example.org", workspace_id=space, role=role)).id
@@ -98,7 +98,7 @@ async def test_a_prompt_goes_to_the_owner_or_else_to_owners_and_admins(
     bench: Bench, change: str, told: set[str]
 ) -> None:
     people = await _world(bench)
-    async with bench.house.database.transaction() as tx:
+    async with bench.application.database.transaction() as tx:
         if change:
             await tx.execute(change.format(**{name: str(one) for name, one in people.items()}))
         found = await _told(tx, people)
@@ -117,7 +117,7 @@ async def test_what_cannot_be_delivered_to_the_owner_goes_to_owners_and_admins(
     bench: Bench,
 ) -> None:
     people = await _world(bench)
-    async with bench.house.database.transaction() as tx:
+    async with bench.application.database.transaction() as tx:
         await _told(tx, people)
         await tx.execute("UPDATE prompts_sent SET state = 'given_up' WHERE target = 'email'")
         found = await _told(tx, people)
@@ -128,7 +128,7 @@ async def test_what_cannot_be_delivered_to_the_owner_goes_to_owners_and_admins(
 
 async def test_a_question_for_other_roles_goes_to_everybody_who_has_one(bench: Bench) -> None:
     people = await _world(bench)
-    async with bench.house.database.transaction() as tx:
+    async with bench.application.database.transaction() as tx:
         await tx.execute("UPDATE approvals SET roles = '{admin}'")
         found = await _told(tx, people)
     about_question = {how: who for how, who in found.items() if not how.startswith("draft")}

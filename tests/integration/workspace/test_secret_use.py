@@ -39,7 +39,7 @@ BEFORE = document(_fetch("a", "one.test", "first"), _fetch("b", "two.test", "sec
 
 
 def _judged(bench: Bench, changed: Mapping[str, Any]) -> ValidationReport:
-    report = validate(changed, bench.house.registry, LIMITS)
+    report = validate(changed, bench.application.registry, LIMITS)
     assert report.ok, report.findings
     return report
 
@@ -48,8 +48,8 @@ async def _create(
     bench: Bench, made: Mapping[str, Any], author: UUID = FIRST_MEMBER
 ) -> SavedAutomation:
     report = _judged(bench, made)
-    async with bench.house.database.transaction() as tx:
-        space = bench.house.workspace_id
+    async with bench.application.database.transaction() as tx:
+        space = bench.application.workspace_id
         return await create(tx, space, report.accepted(), report.grants, author, via="page")
 
 
@@ -57,10 +57,10 @@ async def _update(
     bench: Bench, saved: SavedAutomation, changed: Mapping[str, Any], author: UUID
 ) -> SavedAutomation:
     report = _judged(bench, changed)
-    async with bench.house.database.transaction() as tx:
+    async with bench.application.database.transaction() as tx:
         return await update(
             tx,
-            bench.house.workspace_id,
+            bench.application.workspace_id,
             saved.automation_id,
             report.accepted(),
             report.grants,
@@ -155,7 +155,7 @@ async def test_two_steps_of_narrow_and_wide_are_no_way_around(bench: Bench) -> N
 
 
 async def test_going_back_and_importing_obey_the_same_rule(bench: Bench) -> None:
-    application = bench.house
+    application = bench.application
     made = await _create(bench, BEFORE)
     narrow = document(_fetch("a", "one.test", "first"))
     await _update(bench, made, narrow, FIRST_MEMBER)
@@ -183,7 +183,7 @@ async def test_going_back_and_importing_obey_the_same_rule(bench: Bench) -> None
 async def test_a_missing_secret_is_a_warning_at_saving_and_keeps_the_automation_paused(
     bench: Bench,
 ) -> None:
-    application = bench.house
+    application = bench.application
     headers = {"X-Both": "{{ secrets.first }} {{ secrets.second }}"}
     both = document(step("a", "http_fetch", {"url": "https://one.test/", "headers": headers}))
     made = await _create(bench, both)
@@ -220,9 +220,9 @@ GONE = (
 
 
 async def test_the_secrets_of_somebody_who_has_gone_are_used_no_more(bench: Bench) -> None:
-    database, space = bench.house.database, bench.house.workspace_id
+    database, space = bench.application.database, bench.application.workspace_id
     person = (await member(database, space, Role.EDITOR)).actor.id
-    await bench.house.vault.set(SecretScope(space, person), "key", "s3cret-value")
+    await bench.application.vault.set(SecretScope(space, person), "key", "s3cret-value")
     async with local_server(always(answer(200, b"{}"))) as server:
         pair = f"127.0.0.1:{server.port}"
         allowed = frozenset({pair})
@@ -232,7 +232,9 @@ async def test_the_secrets_of_somebody_who_has_gone_are_used_no_more(bench: Benc
             saved = await _create(one, plan, person)
 
             async def ended() -> tuple[str, str | None]:
-                made = await one.house.dispatcher.dispatch(RunRequest(space, saved.automation_id))
+                made = await one.application.dispatcher.dispatch(
+                    RunRequest(space, saved.automation_id)
+                )
                 run = await one.until(made.run_id)
                 return run["status"], run["reason"]
 
@@ -250,7 +252,7 @@ async def test_the_secrets_of_somebody_who_has_gone_are_used_no_more(bench: Benc
 
 
 async def _activate(bench: Bench, saved: SavedAutomation) -> str:
-    application = bench.house
+    application = bench.application
     async with application.database.transaction() as tx:
         return await activate(
             tx,

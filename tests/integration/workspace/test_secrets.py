@@ -35,12 +35,12 @@ class People:
         return SecretScope(self.bench.house.workspace_id, self.id(role))
 
     async def call(self, role: Role, capability: str, **arguments: Any) -> Any:
-        return await self.bench.house.gate.direct(self.visitors[role], capability, arguments)
+        return await self.bench.application.gate.direct(self.visitors[role], capability, arguments)
 
 
 @pytest_asyncio.fixture
 async def people(bench: Bench) -> People:
-    application = bench.house
+    application = bench.application
     made = {
         role: await member(application.database, application.workspace_id, role) for role in Role
     }
@@ -118,7 +118,7 @@ async def test_the_role_decides_and_no_run_can_ever_be_granted_it(people: People
         arguments: dict[str, str] = {} if capability.endswith("list") else {"name": name}
         if capability.endswith("set"):
             arguments["value"] = VALUE
-        assert not people.bench.house.registry.capabilities[capability].grantable
+        assert not people.bench.application.registry.capabilities[capability].grantable
         for role in Role:
             if role.rank >= least.rank:
                 await people.call(role, capability, **arguments)
@@ -154,7 +154,7 @@ async def test_bad_arguments_are_pointed_at_and_the_value_is_kept_nowhere(people
         assert pointer in {finding.pointer for finding in refused.value.findings}
         assert VALUE not in json.dumps(refused.value.as_dict())
     assert VALUE not in await _everything_recorded(people)
-    rows = await people.bench.house.database.fetch("SELECT outcome FROM direct_calls")
+    rows = await people.bench.application.database.fetch("SELECT outcome FROM direct_calls")
     assert [row["outcome"] for row in rows] == ["failed"] * len(WRONG)
     assert await people.bench.house.vault.names(people.secret_scope(Role.EDITOR)) == ()
 
@@ -165,7 +165,7 @@ async def test_a_call_is_recorded_without_its_value_and_without_a_digest_of_it(
     for value in ("1234", "5678"):
         await people.call(Role.EDITOR, "automation_secret_set", name="pin", value=value)
 
-    rows = await people.bench.house.database.fetch(
+    rows = await people.bench.application.database.fetch(
         "SELECT arguments, arguments_hash, outcome FROM direct_calls ORDER BY id"
     )
     assert [row["outcome"] for row in rows] == ["kept", "kept"]
@@ -175,7 +175,7 @@ async def test_a_call_is_recorded_without_its_value_and_without_a_digest_of_it(
     # What was not there is not gone now.
     await people.call(Role.EDITOR, "automation_secret_delete", name="nosuch")
     await people.call(Role.EDITOR, "automation_secret_delete", name="pin")
-    told = await people.bench.house.database.fetch(
+    told = await people.bench.application.database.fetch(
         "SELECT action, subject FROM audit_log ORDER BY id"
     )
     assert [(row["action"], row["subject"]) for row in told] == [
@@ -193,7 +193,7 @@ async def test_a_publisher_secret_belongs_to_the_workspace(people: People) -> No
     assert [entry["name"] for entry in listed["secrets"]] == ["API_KEY"]
     assert (await people.call(Role.OWNER, "automation_secret_list"))["secrets"] == []
 
-    vault, space = people.bench.house.vault, people.bench.house.workspace_id
+    vault, space = people.bench.application.vault, people.bench.application.workspace_id
     scope = publisher_scope(space)
     assert await vault.reveal(scope, ["API_KEY"]) == {"API_KEY": VALUE}
     for wrong in ("api_key", "1KEY", "_KEY", "A" * 65, "A-B", ""):
@@ -223,7 +223,7 @@ async def test_names_that_differ_in_nothing_but_case_are_refused_both_ways(peopl
 
 
 async def test_another_workspace_has_secrets_of_its_own(people: People) -> None:
-    application = people.bench.house
+    application = people.bench.application
     elsewhere = generate_id()
     await application.database.execute(
         "INSERT INTO workspaces (workspace_id, name) VALUES ($1, 'elsewhere')", elsewhere
@@ -246,7 +246,7 @@ async def test_another_workspace_has_secrets_of_its_own(people: People) -> None:
 
 async def test_a_handler_without_a_key_fails_with_a_sentence(people: People) -> None:
     await people.call(Role.EDITOR, "automation_secret_set", name="first", value=VALUE)
-    people.bench.house.vault.keyring.file.write_text("not a key")
+    people.bench.application.vault.keyring.file.write_text("not a key")
 
     with pytest.raises(Problem) as refused:
         await people.call(Role.EDITOR, "automation_secret_set", name="second", value=VALUE)
@@ -256,10 +256,12 @@ async def test_a_handler_without_a_key_fails_with_a_sentence(people: People) -> 
 
 
 async def _everything_recorded(people: People) -> str:
-    rows = await people.bench.house.database.fetch(
+    rows = await people.bench.application.database.fetch(
         "SELECT d::text AS one FROM direct_calls d UNION ALL SELECT a::text FROM audit_log a"
     )
-    hashes = await people.bench.house.database.fetch("SELECT arguments_hash FROM direct_calls")
+    hashes = await people.bench.application.database.fetch(
+        "SELECT arguments_hash FROM direct_calls"
+    )
     guessed = hashlib.blake2b(VALUE.encode(), digest_size=16).digest()
     assert guessed not in {row["arguments_hash"] for row in hashes}
     return "\n".join(row["one"] for row in rows)

@@ -32,17 +32,17 @@ OTHER = UUID("01900000-0000-7000-8000-0000000000aa")
 
 async def _owner(bench: Bench, home: Path) -> str:
     path = await ensure_owner_token(
-        bench.house.database, home, bench.house.workspace_id, FIRST_MEMBER
+        bench.application.database, home, bench.application.workspace_id, FIRST_MEMBER
     )
     return path.read_text().strip()
 
 
 async def _known(bench: Bench, plain: str) -> StoredToken | None:
-    return await find_token(bench.house.database, hash_token(plain))
+    return await find_token(bench.application.database, hash_token(plain))
 
 
 async def test_a_token_is_random_text_of_which_the_hash_is_kept(bench: Bench) -> None:
-    database = bench.house.database
+    database = bench.application.database
     stored, plain = await make_token(database, FIRST_WORKSPACE, FIRST_MEMBER, "a laptop")
     again, other = await make_token(database, FIRST_WORKSPACE, FIRST_MEMBER, "a laptop")
 
@@ -58,7 +58,7 @@ async def test_a_token_is_random_text_of_which_the_hash_is_kept(bench: Bench) ->
 
 
 async def test_a_token_is_found_by_its_hash_until_it_is_revoked(bench: Bench) -> None:
-    database = bench.house.database
+    database = bench.application.database
     stored, plain = await make_token(database, FIRST_WORKSPACE, FIRST_MEMBER, "a laptop")
 
     assert await _known(bench, plain) == stored
@@ -71,7 +71,7 @@ async def test_a_token_is_found_by_its_hash_until_it_is_revoked(bench: Bench) ->
 
 
 async def test_nobody_sees_or_ends_the_tokens_of_another_workspace(bench: Bench) -> None:
-    database = bench.house.database
+    database = bench.application.database
     await ensure_workspace(database, OTHER, "Next door")
     stored, plain = await make_token(database, FIRST_WORKSPACE, FIRST_MEMBER, "a laptop")
 
@@ -86,9 +86,9 @@ async def test_nobody_sees_or_ends_the_tokens_of_another_workspace(bench: Bench)
 @pytest.mark.parametrize("name", ["", "x" * 201])
 async def test_a_token_needs_a_name_of_a_bearable_length(bench: Bench, name: str) -> None:
     with pytest.raises(Invalid):
-        await make_token(bench.house.database, FIRST_WORKSPACE, FIRST_MEMBER, name)
+        await make_token(bench.application.database, FIRST_WORKSPACE, FIRST_MEMBER, name)
 
-    assert await list_tokens(bench.house.database, FIRST_WORKSPACE) == []
+    assert await list_tokens(bench.application.database, FIRST_WORKSPACE) == []
 
 
 async def test_the_owners_token_is_made_once_and_for_its_owners_eyes(
@@ -104,8 +104,8 @@ async def test_the_owners_token_is_made_once_and_for_its_owners_eyes(
     assert os.listdir(home) == ["owner.token"]
     found = await _known(bench, plain)
     assert found is not None
-    assert (found.workspace_id, found.member_id) == (bench.house.workspace_id, FIRST_MEMBER)
-    assert len(await list_tokens(bench.house.database, FIRST_WORKSPACE)) == 1
+    assert (found.workspace_id, found.member_id) == (bench.application.workspace_id, FIRST_MEMBER)
+    assert len(await list_tokens(bench.application.database, FIRST_WORKSPACE)) == 1
     assert await asyncio.to_thread(read_owner_token, home) == plain
 
 
@@ -113,7 +113,7 @@ async def test_a_database_that_does_not_know_the_owners_token_learns_it(
     bench: Bench, tmp_path: Path
 ) -> None:
     plain = await _owner(bench, tmp_path)
-    await bench.house.database.execute("DELETE FROM access_tokens")
+    await bench.application.database.execute("DELETE FROM access_tokens")
 
     assert await _owner(bench, tmp_path) == plain
     assert await _known(bench, plain) is not None
@@ -134,7 +134,7 @@ async def test_a_revoked_owners_token_is_replaced(bench: Bench, tmp_path: Path) 
     first = await _owner(bench, tmp_path)
     found = await _known(bench, first)
     assert found is not None
-    await revoke_token(bench.house.database, FIRST_WORKSPACE, found.id)
+    await revoke_token(bench.application.database, FIRST_WORKSPACE, found.id)
 
     second = await _owner(bench, tmp_path)
 
@@ -146,7 +146,7 @@ async def test_starts_at_the_same_time_agree_on_one_token(bench: Bench, tmp_path
     found = await asyncio.gather(*(_owner(bench, tmp_path) for _ in range(8)))
 
     assert len(set(found)) == 1
-    assert len(await list_tokens(bench.house.database, FIRST_WORKSPACE)) == 1
+    assert len(await list_tokens(bench.application.database, FIRST_WORKSPACE)) == 1
 
 
 async def test_a_token_that_others_could_have_read_is_refused(bench: Bench, tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def _second(**more: Any) -> dict[str, Any]:
 
 
 async def _rollback(bench: Bench, automation_id: UUID, version: int) -> SavedAutomation:
-    application = bench.house
+    application = bench.application
     async with application.database.transaction() as tx:
         return await rollback(
             tx,
@@ -60,13 +60,15 @@ async def _rollback(bench: Bench, automation_id: UUID, version: int) -> SavedAut
 
 
 async def _version(bench: Bench, automation_id: UUID, version: int) -> dict[str, Any]:
-    async with bench.house.database.acquire() as connection:
-        return await read_version(connection, bench.house.workspace_id, automation_id, version)
+    async with bench.application.database.acquire() as connection:
+        return await read_version(
+            connection, bench.application.workspace_id, automation_id, version
+        )
 
 
 async def _read(bench: Bench, automation_id: UUID) -> dict[str, Any]:
-    async with bench.house.database.acquire() as connection:
-        return await read_automation(connection, bench.house.workspace_id, automation_id)
+    async with bench.application.database.acquire() as connection:
+        return await read_automation(connection, bench.application.workspace_id, automation_id)
 
 
 async def _import(bench: Bench, value: Any, on_clash: OnClash = "refuse") -> list[ImportResult]:
@@ -85,12 +87,12 @@ async def _import(bench: Bench, value: Any, on_clash: OnClash = "refuse") -> lis
 
 
 async def _export(bench: Bench, automation_id: UUID) -> dict[str, Any]:
-    async with bench.house.database.acquire() as connection:
-        return await export_automation(connection, bench.house.workspace_id, automation_id)
+    async with bench.application.database.acquire() as connection:
+        return await export_automation(connection, bench.application.workspace_id, automation_id)
 
 
 async def _counted(bench: Bench, table: str) -> int:
-    return int(await bench.house.database.fetchval(f"SELECT count(*) FROM {table}"))
+    return int(await bench.application.database.fetchval(f"SELECT count(*) FROM {table}"))
 
 
 async def test_going_back_brings_exactly_the_old_definition_and_grants(bench: Bench) -> None:
@@ -113,8 +115,8 @@ async def test_going_back_deletes_nothing_and_may_be_undone(bench: Bench) -> Non
     await _rollback(bench, saved.automation_id, 1)
     forth = await _rollback(bench, saved.automation_id, 2)
     assert forth.version == 4
-    async with bench.house.database.acquire() as connection:
-        rows = await list_versions(connection, bench.house.workspace_id, saved.automation_id)
+    async with bench.application.database.acquire() as connection:
+        rows = await list_versions(connection, bench.application.workspace_id, saved.automation_id)
     assert [(row["version"], row["rollback_of"]) for row in rows] == [
         (4, 2),
         (3, 1),
@@ -137,7 +139,7 @@ async def test_going_back_to_what_is_in_force_changes_nothing(bench: Bench) -> N
 
 
 async def test_the_old_name_comes_back_if_it_is_free(bench: Bench) -> None:
-    application = bench.house
+    application = bench.application
     saved = await bench.save(_first(name="old"))
     report = validate(_second(name="new"), application.registry, application.limits)
     async with application.database.transaction() as tx:
@@ -161,7 +163,7 @@ async def test_the_old_name_comes_back_if_it_is_free(bench: Bench) -> None:
 
 async def test_a_version_that_no_longer_fits_is_not_brought_back(bench: Bench) -> None:
     saved = await bench.save(_first())
-    await bench.house.database.execute(
+    await bench.application.database.execute(
         """UPDATE definitions SET document =
            jsonb_set(document::jsonb, '{plan,0,action}', '"no_such_action"')::json"""
     )
@@ -174,8 +176,8 @@ async def test_a_version_that_no_longer_fits_is_not_brought_back(bench: Bench) -
 
 async def test_an_archived_automation_is_not_rolled_back(bench: Bench) -> None:
     saved = await bench.save(_first())
-    async with bench.house.database.transaction() as tx:
-        await archive(tx, bench.house.workspace_id, saved.automation_id)
+    async with bench.application.database.transaction() as tx:
+        await archive(tx, bench.application.workspace_id, saved.automation_id)
     with pytest.raises(Conflict):
         await _rollback(bench, saved.automation_id, 1)
 
@@ -194,8 +196,8 @@ async def test_a_version_that_is_not_there_is_missing(bench: Bench, version: int
 async def test_a_diff_tells_each_change_and_what_it_means_for_grants(bench: Bench) -> None:
     saved = await bench.save(_first())
     await bench.save(_second())
-    async with bench.house.database.acquire() as connection:
-        where = (connection, bench.house.workspace_id, saved.automation_id)
+    async with bench.application.database.acquire() as connection:
+        where = (connection, bench.application.workspace_id, saved.automation_id)
         found = await diff(*where, 1, 2)
         back = await diff(*where, 2, 1)
         same = await diff(*where, 2, 2)
@@ -215,8 +217,8 @@ async def test_an_export_is_read_back_as_the_same_definition(bench: Bench) -> No
     saved = await bench.save(_second())
     before = await _version(bench, saved.automation_id, 1)
     exported = json.loads(json.dumps(await _export(bench, saved.automation_id)))
-    async with bench.house.database.transaction() as tx:
-        await archive(tx, bench.house.workspace_id, saved.automation_id)
+    async with bench.application.database.transaction() as tx:
+        await archive(tx, bench.application.workspace_id, saved.automation_id)
     (imported,) = await _import(bench, exported)
     after = await _version(bench, imported.saved.automation_id, 1)
     assert after["definition_hash"] == before["definition_hash"]
@@ -225,8 +227,8 @@ async def test_an_export_is_read_back_as_the_same_definition(bench: Bench) -> No
 
 async def test_an_export_has_the_triggers_as_they_are_and_no_token(bench: Bench) -> None:
     saved = await bench.save(document(step("a", "test.echo"), triggers=[DAILY, HOOK]))
-    async with bench.house.database.transaction() as tx:
-        where = (bench.house.workspace_id, saved.automation_id)
+    async with bench.application.database.transaction() as tx:
+        where = (bench.application.workspace_id, saved.automation_id)
         await switch(tx, *where, "daily", enabled=False)
         hint, token = await rotate(tx, *where, "hook", FIRST_MEMBER)
     exported = await _export(bench, saved.automation_id)
@@ -243,8 +245,8 @@ async def test_an_export_has_the_triggers_as_they_are_and_no_token(bench: Bench)
 async def test_everything_is_exported_by_name_and_read_back(bench: Bench) -> None:
     for name in ("b", "a", "c"):
         await bench.save(_first(name=name))
-    async with bench.house.database.transaction() as tx:
-        bundle = await export_all(tx, bench.house.workspace_id)
+    async with bench.application.database.transaction() as tx:
+        bundle = await export_all(tx, bench.application.workspace_id)
     assert [one["name"] for one in bundle["automations"]] == ["a", "b", "c"]
     imported = await _import(bench, json.loads(json.dumps(bundle)), "rename")
     assert [one.name for one in imported] == ["a (2)", "b (2)", "c (2)"]
@@ -327,8 +329,8 @@ async def test_a_taken_name_refuses_the_whole_import_unless_said_otherwise(bench
 async def test_an_import_over_an_active_automation_pauses_it(bench: Bench) -> None:
     """What a file says has been agreed to by nobody yet."""
     saved = await bench.save(_first())
-    async with bench.house.database.transaction() as tx:
-        await set_state(tx, bench.house.workspace_id, saved.automation_id, "active")
+    async with bench.application.database.transaction() as tx:
+        await set_state(tx, bench.application.workspace_id, saved.automation_id, "active")
     (same,) = await _import(bench, _first(), "new_version")
     assert (same.saved.changed, same.saved.state) == (False, "active")
     (imported,) = await _import(bench, _second(), "new_version")

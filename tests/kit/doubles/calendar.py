@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from tests.kit.doubles.google import Asked, GoogleDouble, answer, refusal
+from tests.kit.doubles.google import GoogleDouble, ReceivedRequest, answer, refusal
 from tests.kit.scripted_server import http_answer, serving
 
 OURS = "/calendar/v3/"
@@ -60,7 +60,7 @@ class CalendarDouble(GoogleDouble):
         }
         self.changes.append((self.number, calendar_id, event_id))
 
-    def _reply(self, asked: Asked) -> bytes:
+    def _reply(self, asked: ReceivedRequest) -> bytes:
         if not asked.path.startswith(OURS):
             return refusal(404, "notFound", "Not Found")
         parts = tuple(asked.path.removeprefix(OURS).split("/"))
@@ -75,14 +75,14 @@ class CalendarDouble(GoogleDouble):
             return self._insert(own, asked) if asked.method == "POST" else self._list(own, asked)
         return self._one(own, parts[3], asked)
 
-    def _listed(self, parts: tuple[str, ...], asked: Asked) -> bytes:
+    def _listed(self, parts: tuple[str, ...], asked: ReceivedRequest) -> bytes:
         rows = list(self.calendars.values())
         if len(parts) == 4:
             return answer(rows[0]) if parts[3] == "primary" else refusal(404, "notFound")
         assert asked.query["showHidden"] == "true"
         return answer(self._paged(rows, asked))
 
-    def _paged(self, rows: list[Any], asked: Asked) -> dict[str, Any]:
+    def _paged(self, rows: list[Any], asked: ReceivedRequest) -> dict[str, Any]:
         start = int(asked.query.get("pageToken", "p0").removeprefix("p"))
         end = start + min(int(asked.query["maxResults"]), self.page_size)
         shown: dict[str, Any] = {"items": rows[start:end]}
@@ -90,7 +90,7 @@ class CalendarDouble(GoogleDouble):
             shown["nextPageToken"] = f"p{end}"
         return shown
 
-    def _list(self, own: str, asked: Asked) -> bytes:
+    def _list(self, own: str, asked: ReceivedRequest) -> bytes:
         query = asked.query
         if query.get("singleEvents") != "true" or query.get("showDeleted") != "true":
             return refusal(400, "badRequest", "Bad Request")
@@ -116,7 +116,7 @@ class CalendarDouble(GoogleDouble):
             shown["nextSyncToken"] = f"sync-{self.number}|{lower}|{upper}"
         return answer({"kind": "calendar#events", **shown})
 
-    def _insert(self, own: str, asked: Asked) -> bytes:
+    def _insert(self, own: str, asked: ReceivedRequest) -> bytes:
         event = asked.json
         assert asked.query["sendUpdates"] in {"all", "externalOnly", "none"}
         if not set(event["id"]) <= set("0123456789abcdefghijklmnopqrstuv"):
@@ -129,7 +129,7 @@ class CalendarDouble(GoogleDouble):
         self.put(own, **{**event, "event_id": event["id"]})
         return answer(self.events[own][event["id"]])
 
-    def _one(self, own: str, event_id: str, asked: Asked) -> bytes:
+    def _one(self, own: str, event_id: str, asked: ReceivedRequest) -> bytes:
         event = self.events[own].get(event_id)
         if event is None:
             return refusal(404, "notFound", "Not Found")

@@ -54,7 +54,7 @@ class DiscordDouble(ScriptedDouble):
     def url(self) -> str:
         return f"http://{self.pair}/api/v10"
 
-    def _judged(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
+    def _respond(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
         method, where = head.decode().split(" ", 2)[:2]
         target = urlsplit(where)
         if headers.get("authorization") != f"Bot {TOKEN}":

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.kit.doubles.google import Asked, GoogleDouble, answer, refusal
+from tests.kit.doubles.google import GoogleDouble, ReceivedRequest, answer, refusal
 from tests.kit.scripted_server import http_answer, serving
 
 ADDRESS = "ada@example.com"
@@ -56,7 +56,7 @@ class DriveDouble(GoogleDouble):
         del self.files[file_id]
         self.changes.append((file_id, True))
 
-    def _reply(self, asked: Asked) -> bytes:
+    def _reply(self, asked: ReceivedRequest) -> bytes:
         if (asked.method, asked.path) == ("POST", "/upload/drive/v3/files"):
             return self._upload(asked)
         name, *rest = asked.path.removeprefix("/drive/v3/").split("/")
@@ -72,7 +72,7 @@ class DriveDouble(GoogleDouble):
             return self._content(rest, asked)
         return refusal(404, "notFound", f"File not found: {rest}.")
 
-    def _search(self, asked: Asked) -> bytes:
+    def _search(self, asked: ReceivedRequest) -> bytes:
         query, texts = asked.query["q"], unquoted(asked.query["q"])
         if "appProperties has" in query:
             found = [
@@ -106,7 +106,7 @@ class DriveDouble(GoogleDouble):
             shown["nextPageToken"] = f"p{end}"
         return answer(shown)
 
-    def _changes(self, rest: list[str], asked: Asked) -> bytes:
+    def _changes(self, rest: list[str], asked: ReceivedRequest) -> bytes:
         if rest == ["startPageToken"]:
             return answer({"startPageToken": str(len(self.changes))})
         start = int(asked.query["pageToken"])
@@ -124,7 +124,7 @@ class DriveDouble(GoogleDouble):
         shown["nextPageToken" if more else "newStartPageToken"] = str(min(end, len(self.changes)))
         return answer(shown)
 
-    def _content(self, rest: list[str], asked: Asked) -> bytes:
+    def _content(self, rest: list[str], asked: ReceivedRequest) -> bytes:
         file = self.files[rest[0]]
         is_document = file["mimeType"].startswith("application/vnd.google-apps.")
         if rest[1:] == ["export"]:
@@ -141,7 +141,7 @@ class DriveDouble(GoogleDouble):
             return refusal(403, "fileNotDownloadable", "Only files with binary content.")
         return http_answer(200, self.contents[rest[0]], f"Content-Type: {file['mimeType']}")
 
-    def _upload(self, asked: Asked) -> bytes:
+    def _upload(self, asked: ReceivedRequest) -> bytes:
         told, kind, media = asked.related()
         assert asked.query["uploadType"] == "multipart"
         parents = [self.files.get(one) for one in told.get("parents", ())]
@@ -155,7 +155,7 @@ class DriveDouble(GoogleDouble):
         return answer({"id": own})
 
 
-def _everywhere(asked: Asked) -> bool:
+def _everywhere(asked: ReceivedRequest) -> bool:
     """Whether files of shared drives are listed: only where both parameters say so."""
     names = ("includeItemsFromAllDrives", "supportsAllDrives")
     return all(asked.query.get(name) == "true" for name in names)

@@ -26,7 +26,7 @@ class WebDouble(ScriptedDouble):
     def put_json(self, path: str, value: Any) -> str:
         return self.put(path, json.dumps(value).encode(), "application/json")
 
-    def _judged(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
+    def _respond(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
         method, target, _ = head.split(b"\r\n", 1)[0].decode().split(" ")
         self.seen.append(headers)
         if method != "GET" or body:
@@ -46,7 +46,7 @@ class MarketDouble(ScriptedDouble):
 
     coins: list[Any] = field(default_factory=list)
 
-    def coin(self, symbol: str, price: float, at: str, **more: Any) -> dict[str, Any]:
+    def quote(self, symbol: str, price: float, at: str, **more: Any) -> dict[str, Any]:
         """A coin as the listing tells it, put at its end."""
         shown: dict[str, Any] = {
             "id": len(self.coins) + 1,
@@ -68,7 +68,7 @@ class MarketDouble(ScriptedDouble):
         self.coins.append(shown)
         return shown
 
-    def _judged(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
+    def _respond(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
         target = head.split(b" ", 2)[1].decode()
         path, _, query = target.partition("?")
         if headers.get("x-cmc_pro_api_key") != KEY:

@@ -103,7 +103,7 @@ class GitHubDouble(ScriptedDouble):
         self.repositories.setdefault(repo, Repository()).releases.insert(0, shown)
         return shown
 
-    def _judged(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
+    def _respond(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
         method, target, _ = head.decode().split("\r\n", 1)[0].split(" ")
         split = urlsplit(target)
         if not headers.get("user-agent"):

@@ -13,7 +13,7 @@ from email.message import Message
 from email.policy import default
 from typing import Any
 
-from tests.kit.doubles.google import Asked, GoogleDouble, answer, refusal
+from tests.kit.doubles.google import GoogleDouble, ReceivedRequest, answer, refusal
 from tests.kit.scripted_server import serving
 
 ADDRESS = "ada@example.com"
@@ -102,7 +102,7 @@ class GmailDouble(GoogleDouble):
         }
         self.history.append((self.moment, message_id))
 
-    def _reply(self, asked: Asked) -> bytes:
+    def _reply(self, asked: ReceivedRequest) -> bytes:
         if (asked.method, asked.path) == ("POST", "/upload/gmail/v1/users/me/messages/send"):
             return self._send(asked)
         if asked.method != "GET" or not asked.path.startswith(_OURS):
@@ -127,7 +127,7 @@ class GmailDouble(GoogleDouble):
             return self._message(rest, asked)
         return refusal(404, "notFound", "Requested entity was not found.")
 
-    def _message(self, rest: list[str], asked: Asked) -> bytes:
+    def _message(self, rest: list[str], asked: ReceivedRequest) -> bytes:
         if not rest:
             return self._searched(asked)
         if len(rest) == 3 and rest[1] == "attachments" and rest[2] in self.files:
@@ -137,7 +137,7 @@ class GmailDouble(GoogleDouble):
             return answer(self._shown(rest[0], asked))
         return refusal(404, "notFound", "Requested entity was not found.")
 
-    def _threads(self, asked: Asked) -> bytes:
+    def _threads(self, asked: ReceivedRequest) -> bytes:
         if "q" not in asked.query or not 1 <= int(asked.query["maxResults"]) <= 500:
             return refusal(400, "invalidArgument", "Invalid value")
         after = re.search(r"after:(\d+)", asked.query["q"])
@@ -150,7 +150,7 @@ class GmailDouble(GoogleDouble):
         ids = list(dict.fromkeys(one["threadId"] for one in reversed(found)))
         return self._paged(asked, "threads", [{"id": one, "snippet": "…"} for one in ids])
 
-    def _paged(self, asked: Asked, name: str, rows: list[Any], **more: str) -> bytes:
+    def _paged(self, asked: ReceivedRequest, name: str, rows: list[Any], **more: str) -> bytes:
         start = int(asked.query.get("pageToken", "p0").removeprefix("p"))
         end = start + min(int(asked.query.get("maxResults", "100")), self.page_size)
         shown: dict[str, Any] = {name: rows[start:end], **more} if rows[start:end] else dict(more)
@@ -158,7 +158,7 @@ class GmailDouble(GoogleDouble):
             shown["nextPageToken"] = f"p{end}"
         return answer({**shown, "resultSizeEstimate": len(rows)})
 
-    def _history(self, asked: Asked) -> bytes:
+    def _history(self, asked: ReceivedRequest) -> bytes:
         since = int(asked.query["startHistoryId"])
         if since < self.oldest:
             return refusal(404, "notFound", "Requested entity was not found.")
@@ -176,7 +176,7 @@ class GmailDouble(GoogleDouble):
                 )
         return self._paged(asked, "history", rows, historyId=str(self.moment))
 
-    def _thread(self, thread_id: str, asked: Asked) -> bytes:
+    def _thread(self, thread_id: str, asked: ReceivedRequest) -> bytes:
         ids = [key for key, one in self.mailbox.items() if one["threadId"] == thread_id]
         if not ids:
             return refusal(404, "notFound", "Requested entity was not found.")
@@ -188,7 +188,7 @@ class GmailDouble(GoogleDouble):
             }
         )
 
-    def _shown(self, message_id: str, asked: Asked) -> dict[str, Any]:
+    def _shown(self, message_id: str, asked: ReceivedRequest) -> dict[str, Any]:
         one = self.mailbox[message_id]
         payload = self._part(one["payload"], "")
         if asked.query.get("format") == "metadata":
@@ -211,7 +211,7 @@ class GmailDouble(GoogleDouble):
             ]
         return shown
 
-    def _searched(self, asked: Asked) -> bytes:
+    def _searched(self, asked: ReceivedRequest) -> bytes:
         wanted = dict(re.findall(r"(\w+):(\S+)", asked.query.get("q", "")))
         assert wanted.keys() <= {"in", "to", "after", "rfc822msgid"}, asked.query["q"]
         found = [
@@ -221,7 +221,7 @@ class GmailDouble(GoogleDouble):
         ]
         return self._paged(asked, "messages", found)
 
-    def _send(self, asked: Asked) -> bytes:
+    def _send(self, asked: ReceivedRequest) -> bytes:
         told, kind, media = asked.related()
         if asked.query.get("uploadType") != "multipart" or kind != "message/rfc822":
             return refusal(400, "invalidArgument", "Media type is not supported.")

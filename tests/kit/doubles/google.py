@@ -51,7 +51,7 @@ def elsewhere(url: str) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReceivedRequest:
     """One request, taken apart."""
 
     method: str
@@ -87,20 +87,20 @@ class GoogleDouble(ScriptedDouble):
 
     # Answers instead, by method and path, such as "GET /gmail/v1/users/me/threads".
     planned: dict[str, list[bytes]] = field(default_factory=dict)
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[ReceivedRequest] = field(default_factory=list)
 
-    def _judged(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
+    def _respond(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
         method, target, _ = head.decode().split(" ", 2)
         split = urlsplit(target)
         query = {name: values[-1] for name, values in parse_qs(split.query).items()}
-        one = Asked(method, unquote(split.path), query, headers, body)
+        one = ReceivedRequest(method, unquote(split.path), query, headers, body)
         self.asked.append(one)
         if headers.get("authorization") != f"Bearer {TOKEN}":
             return refusal(401, "authError", "Invalid Credentials")
         planned = self.planned.get(f"{method} {one.path}")
         return planned.pop(0) if planned else self._reply(one)
 
-    def _reply(self, asked: Asked) -> bytes:
+    def _reply(self, asked: ReceivedRequest) -> bytes:
         raise NotImplementedError
 
     def count(self, method: str, path: str) -> int:

@@ -28,7 +28,7 @@ _LITERAL = re.compile(rb"\{([0-9]+)\}\r\n\Z")
 
 
 @dataclass(slots=True)
-class Letter:
+class StoredMessage:
     """A mail in the folder."""
 
     uid: int
@@ -41,12 +41,12 @@ class MailboxDouble:
     """One folder, and what the server does instead of what it should."""
 
     certificate: Path
-    letters: list[Letter] = field(default_factory=list)
+    messages: list[StoredMessage] = field(default_factory=list)
     uidvalidity: int = 3_857_529_045
     folders: tuple[str, ...] = ("INBOX",)
     starttls: bool = False
     offers_tls: bool = True
-    says_uidnext: bool = True
+    sends_uidnext: bool = True
     greeting: bytes = b"* OK ready\r\n"
     # Said instead of an answer, by the command: None is silence, and b"" ends the talk.
     instead: dict[str, bytes | None] = field(default_factory=dict)
@@ -62,10 +62,12 @@ class MailboxDouble:
         return f"localhost:{self.port}"
 
     def put(self, data: bytes, *, days_ago: int = 0, now: datetime | None = None) -> int:
-        uid = max((one.uid for one in self.letters), default=100) + 1
+        uid = max((one.uid for one in self.messages), default=100) + 1
         at = (now or datetime.now(UTC)).replace(hour=0, minute=0, second=0, microsecond=0)
-        self.letters.append(
-            Letter(uid, data, datetime.fromtimestamp(at.timestamp() - days_ago * 86_400, UTC))
+        self.messages.append(
+            StoredMessage(
+                uid, data, datetime.fromtimestamp(at.timestamp() - days_ago * 86_400, UTC)
+            )
         )
         return uid
 
@@ -141,23 +143,23 @@ class MailboxDouble:
     def _examined(self, folder: str) -> bytes:
         if folder not in self.folders:
             return b"TAG NO [NONEXISTENT] no such folder\r\n"
-        following = max((one.uid for one in self.letters), default=100) + 1
-        lines = [f"* {len(self.letters)} EXISTS", f"* OK [UIDVALIDITY {self.uidvalidity}] valid"]
-        lines += [f"* OK [UIDNEXT {following}] next"] if self.says_uidnext else []
+        following = max((one.uid for one in self.messages), default=100) + 1
+        lines = [f"* {len(self.messages)} EXISTS", f"* OK [UIDVALIDITY {self.uidvalidity}] valid"]
+        lines += [f"* OK [UIDNEXT {following}] next"] if self.sends_uidnext else []
         return "\r\n".join([*lines, "TAG OK [READ-ONLY] open", ""]).encode()
 
-    def _searched(self, words: list[bytes]) -> list[Letter]:
+    def _searched(self, words: list[bytes]) -> list[StoredMessage]:
         if words[:1] == [b"CHARSET"]:
             words = words[2:]
-        found = self.letters
+        found = self.messages
         for key, value in zip(words[::2], words[1::2], strict=True):
             found = [one for one in found if self._fits(one, key.decode(), value)]
         return found
 
-    def _fits(self, one: Letter, key: str, value: bytes) -> bool:
+    def _fits(self, one: StoredMessage, key: str, value: bytes) -> bool:
         if key == "UID":
             # The last mail is always in a range that ends with a star.
-            return one.uid >= int(value.split(b":")[0]) or one is self.letters[-1]
+            return one.uid >= int(value.split(b":")[0]) or one is self.messages[-1]
         if key == "SINCE":
             day = datetime.strptime(value.decode(), "%d-%b-%Y").replace(tzinfo=UTC)
             return one.at >= day
@@ -174,7 +176,7 @@ class MailboxDouble:
         if uid in self.refused:
             return tag + b" NO [SERVERBUG] not this one\r\n"
         said = b"* 9 EXISTS\r\n"
-        for place, one in enumerate(self.letters):
+        for place, one in enumerate(self.messages):
             if one.uid == uid:
                 data = one.data[:most]
                 said += b"* %d FETCH (UID %d RFC822.SIZE %d BODY[]<0> {%d}\r\n%s)\r\n" % (

@@ -86,7 +86,7 @@ class LinearDouble(ScriptedDouble):
         self.issues.append(shown)
         return shown
 
-    def _judged(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
+    def _respond(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
         if not head.startswith(b"POST /graphql HTTP/1.1\r\n"):
             return http_answer(404, b"Cannot GET")
         if headers.get("content-type") != "application/json":

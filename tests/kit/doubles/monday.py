@@ -86,7 +86,7 @@ class MondayDouble(ScriptedDouble):
         self.boards.setdefault(board, []).append(shown)
         return shown
 
-    def _judged(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
+    def _respond(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
         if not head.startswith(b"POST /v2 HTTP/1.1\r\n"):
             return http_answer(404, b"not found")
         if headers.get("authorization") != TOKEN:

@@ -84,7 +84,7 @@ class OAuthProvider(ScriptedDouble):
         for family in self.families:
             family.ended = True
 
-    def _judged(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
+    def _respond(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
         method, target, _ = head.split(b"\r\n", 1)[0].decode().split(" ", 2)
         place = urlsplit(target)
         query, form = dict(parse_qsl(place.query)), dict(parse_qsl(body.decode("latin-1")))
@@ -103,16 +103,16 @@ class OAuthProvider(ScriptedDouble):
         known = query.get("client_id") == CLIENT
         if known and self.leads_back and query.get("redirect_uri") != self.redirect_uri:
             query["redirect_uri"] = self.redirect_uri
-            return self._led_back(query, error="redirect_uri_mismatch")
+            return self._redirect(query, error="redirect_uri_mismatch")
         if not known or query.get("redirect_uri") != self.redirect_uri:
             return http_answer(400, b"This client is not known with this address.")
         if query.get("response_type") != "code" or query.get("code_challenge_method") != "S256":
-            return self._led_back(query, error="invalid_request")
+            return self._redirect(query, error="invalid_request")
         code = secrets.token_urlsafe(16)
         self.codes[code] = query
-        return self._led_back(query, code=code)
+        return self._redirect(query, code=code)
 
-    def _led_back(self, query: dict[str, str], **more: str) -> bytes:
+    def _redirect(self, query: dict[str, str], **more: str) -> bytes:
         led = urlencode({**more, "state": query.get("state", "")})
         return http_answer(302, b"", f"Location: {query['redirect_uri']}?{led}")
 
@@ -232,7 +232,7 @@ async def oauth_provider() -> AsyncIterator[OAuthProvider]:
 class UnknownProvider(ScriptedDouble):
     """Somebody else on loopback, who writes down what they are sent."""
 
-    def _judged(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
+    def _respond(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
         return _json(200, {"notes": ["from elsewhere"]})
 
 

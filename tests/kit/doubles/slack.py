@@ -61,7 +61,7 @@ class SlackWorkspace(ScriptedDouble):
     def said_to(self, method: str) -> list[dict[str, str]]:
         return [given for name, given in self.asked if name == method]
 
-    def _judged(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
+    def _respond(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
         target = urlsplit(head.split(b" ", 2)[1].decode())
         method = target.path.removeprefix("/api/")
         arguments: dict[str, Any] = dict(parse_qsl(target.query))
@@ -81,7 +81,7 @@ class SlackWorkspace(ScriptedDouble):
             "auth.test": self._who,
             "chat.postMessage": self._posted,
             "conversations.list": self._listed,
-            "conversations.history": self._told,
+            "conversations.history": self._history,
             "conversations.replies": self._answered,
             "users.info": self._person,
         }
@@ -137,7 +137,7 @@ class SlackWorkspace(ScriptedDouble):
         found = [{"id": key, "name": name} for key, name in self.channels.items()]
         return self._paged("channels", found, arguments)
 
-    def _told(self, arguments: dict[str, Any]) -> bytes:
+    def _history(self, arguments: dict[str, Any]) -> bytes:
         if arguments["channel"] not in self.channels:
             return refusal("channel_not_found")
         oldest = float(arguments.get("oldest", 0))

@@ -162,7 +162,7 @@ class SlackApp(SlackWorkspace):
         headers = self.signed(body, **signing)
         return await client.post(url, content=body, headers=headers, timeout=3.0)
 
-    def _judged(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
+    def _respond(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
         path = urlsplit(head.split(b" ", 2)[1].decode()).path
         if not path.startswith("/api/"):
             return self._responded(path, headers, body)
@@ -179,7 +179,7 @@ class SlackApp(SlackWorkspace):
                 )
             if shown == self.token and path == "/api/chat.update":
                 return self._updated(json.loads(body))
-        return SlackWorkspace._judged(self, head, headers, body)
+        return SlackWorkspace._respond(self, head, headers, body)
 
     def _posted(self, arguments: dict[str, Any]) -> bytes:
         wrong = _wrong_blocks(arguments.get("blocks"))

@@ -72,7 +72,7 @@ def _all() -> int:
             seconds = time.monotonic() - began
             control = mode == "none+open"
             bad += not told["held"] and not control
-            names = ("leaks", "knocks", "left", "untried", "burst")
+            names = ("leaks", "connections", "left", "untried", "burst")
             facts = str([told[name] for name in names if name in told])
             if control:
                 facts = f"control: {len(told['leaks'])} leak, as they should"

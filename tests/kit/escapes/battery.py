@@ -42,7 +42,7 @@ _REFUSED: Final = {
 class Mode:
     """Which walls stand, and how much of the table is run behind them (every nth attempt)."""
 
-    wanted: IsolationMode
+    requested: IsolationMode
     open: bool = False
     every: int = 1
     offset: int = 0
@@ -50,11 +50,11 @@ class Mode:
     @property
     def needs_no_deno(self) -> bool:
         """Whether the kernel's walls stand alone."""
-        return self.open and self.wanted is not IsolationMode.NONE
+        return self.open and self.requested is not IsolationMode.NONE
 
     @property
     def name(self) -> str:
-        return f"{self.wanted.value}{' without Deno' if self.open else ''}"
+        return f"{self.requested.value}{' without Deno' if self.open else ''}"
 
 
 @dataclass(slots=True)
@@ -67,14 +67,14 @@ class Verdict:
     # Attempts that nothing was heard of, though their process had no reason to be silent.
     untried: list[str] = field(default_factory=list)
     leaks: dict[str, list[str]] = field(default_factory=dict)
-    knocks: dict[str, int] = field(default_factory=dict)
+    connections: dict[str, int] = field(default_factory=dict)
     # Processes, files and folders that were still there afterwards.
     left: list[str] = field(default_factory=list)
-    said: dict[str, str] = field(default_factory=dict)
+    output: dict[str, str] = field(default_factory=dict)
 
     @property
     def held(self) -> bool:
-        return not (self.untried or self.leaks or self.knocks or self.left)
+        return not (self.untried or self.leaks or self.connections or self.left)
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self) | {"held": self.held}
@@ -142,7 +142,7 @@ class Battery:
             found.discard("reached")
         if found:
             self.verdict.leaks[attempt.name] = sorted(found)
-            self.verdict.said[attempt.name] = text[:600]
+            self.verdict.output[attempt.name] = text[:600]
 
     async def _talk(self, script: Script, more: dict[str, str]) -> tuple[dict[str, Any], str]:
         """Everything one process says, as one text."""
@@ -221,11 +221,11 @@ async def run_battery(mode: Mode, worker: int) -> Verdict:
     """The whole of it behind one choice of walls; ``worker`` is the process that is robbed."""
     async with planted() as ground:
         flags = EVERYTHING if mode.open else FLAGS
-        async with SandboxPool(warm=0, most=4, wanted=mode.wanted, flags=flags) as sandboxes:
+        async with SandboxPool(warm=0, most=4, wanted=mode.requested, flags=flags) as sandboxes:
             battery = Battery(mode, sandboxes, ground)
             verdict = await battery.run(worker)
             folder = sandboxes.folder
-        verdict.knocks = dict(ground.knocks)
+        verdict.connections = dict(ground.connections)
         verdict.left = ground.left()
         verdict.left += [f"process {pid}" for pid in battery.pids() if is_running(pid)]
         if folder is not None and Path(folder).exists():  # noqa: ASYNC240  (nothing else runs)

@@ -63,7 +63,7 @@ async def run_bombs(mode: Mode) -> dict[str, Any]:
     chosen = list(bombs().items())[mode.offset :: mode.every]
     done, turns = asyncio.Event(), asyncio.Semaphore(_AT_ONCE)
     flags = EVERYTHING if mode.open else FLAGS
-    wanted = mode.wanted
+    wanted = mode.requested
     async with SandboxPool(warm=0, most=6, wanted=wanted, caps=CAPS, flags=flags) as sandboxes:
         walls = await sandboxes.read_isolation()
         neighbour = asyncio.create_task(_beside(sandboxes, done))

@@ -40,7 +40,7 @@ async def run_native(mode: Mode, worker: int) -> dict[str, Any]:
             "abstract": ground.abstract,
             "tcp": ground.tcp,
             "udp": ground.udp,
-            "wanted": mode.wanted.value,
+            "wanted": mode.requested.value,
         }
         asked = await asyncio.create_subprocess_exec(
             sys.executable,
@@ -60,9 +60,9 @@ async def run_native(mode: Mode, worker: int) -> dict[str, Any]:
         "walls": walls,
         "tried": list(got),
         "leaks": leaks,
-        "knocks": dict(ground.knocks),
+        "connections": dict(ground.connections),
         "left": left,
-        "held": not (leaks or ground.knocks or left),
+        "held": not (leaks or ground.connections or left),
     }
 
 

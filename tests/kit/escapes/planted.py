@@ -37,7 +37,7 @@ class Planted:
     tcp: int = 0
     udp: int = 0
     abstract: str = ""
-    knocks: dict[str, int] = field(default_factory=dict)
+    connections: dict[str, int] = field(default_factory=dict)
     _before: set[str] = field(default_factory=set)
 
     @property
@@ -188,4 +188,4 @@ class _counting:  # noqa: N801  (used like a function)
 
 
 def _knock(made: Planted, endpoint: str) -> None:
-    made.knocks[endpoint] = made.knocks.get(endpoint, 0) + 1
+    made.connections[endpoint] = made.connections.get(endpoint, 0) + 1

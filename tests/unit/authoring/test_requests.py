@@ -64,7 +64,7 @@ def test_requests_are_many_and_well_formed(name: str) -> None:
     assert len(requests) >= {"requests": 60, "held back": 30}[name]
     assert len({one.id for one in requests}) == len(requests)
     for one in requests:
-        words = worlds[one.world].words
+        words = worlds[one.world].vocabulary
         named = {name for either in one.actions for name in either}
         assert named <= words.actions.keys() | words.capabilities.keys(), one.id
         boards = {board.name for board in worlds[one.world].resources.boards}

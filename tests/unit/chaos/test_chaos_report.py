@@ -9,8 +9,8 @@ import pytest
 from tests.chaos.__main__ import chosen, judged
 from tests.chaos.batteries import counts
 from tests.chaos.check import (
-    Asked,
     Check,
+    CheckOptions,
     Size,
     Verdict,
     at_least,
@@ -26,7 +26,7 @@ from tests.chaos.report import Result, page, table
 from tests.kit.processes import ROOT
 
 
-async def breaks_off(asked: Asked) -> Verdict:
+async def breaks_off(asked: CheckOptions) -> Verdict:
     raise AssertionError(f"nothing came of {asked.of('a quick', 'a full')} one\nmore")
 
 
@@ -55,9 +55,9 @@ def test_a_verdict_is_kept_when_every_figure_is() -> None:
         within("after", [], 2, 3),
         within("after", [1.9], 2, 3),
     ]
-    assert Verdict(kept).kept
-    assert [figure.kept for figure in broken] == [False] * len(broken)
-    assert not Verdict([]).kept
+    assert Verdict(kept).passed
+    assert [figure.met for figure in broken] == [False] * len(broken)
+    assert not Verdict([]).passed
     assert percentile([3.0, 1.0, 2.0], 0.5) == 2.0
     assert [str(figure) for figure in kept[:2]] == ["lost 0 (0)", "p99 1.5 s (≤ 1.5 s)"]
 
@@ -79,18 +79,18 @@ def test_the_line_the_table_and_the_page_say_the_same() -> None:
 
 
 async def test_a_check_that_breaks_off_has_failed_with_its_reason() -> None:
-    verdict = await judged(CHECK, Asked("full", seed=1))
-    assert not verdict.kept
+    verdict = await judged(CHECK, CheckOptions("full", seed=1))
+    assert not verdict.passed
     assert "nothing came of a full one" in verdict.figures[0].found
 
 
 def test_on_a_shared_machine_times_have_slack_and_the_median_is_compared() -> None:
     times = [1.0, 1.0, 9.0]
-    quick, shared = Asked("quick", 1), Asked("check", 1)
-    assert [asked.at_most("late", 7, 2).kept for asked in (quick, shared)] == [False, True]
-    assert not shared.at_most("late", 8.1, 2).kept
+    quick, shared = CheckOptions("quick", 1), CheckOptions("check", 1)
+    assert [asked.at_most("late", 7, 2).met for asked in (quick, shared)] == [False, True]
+    assert not shared.at_most("late", 8.1, 2).met
     assert [asked.slowest(times) for asked in (quick, shared)] == [9.0, 1.0]
-    assert [Asked(size, 1).of(2, 3, check=1) for size in get_args(Size)] == [1, 2, 3]
+    assert [CheckOptions(size, 1).of(2, 3, check=1) for size in get_args(Size)] == [1, 2, 3]
     assert shared.of(2, 3) == 2
     small = Check("R0", "Something is done.", "a little", "a lot", BREAKS_OFF, check="less")
     assert [small.size(size) for size in get_args(Size)] == ["less", "a little", "a lot"]

@@ -73,7 +73,7 @@ def test_parts_are_chosen_by_name() -> None:
     (whole,) = (part.command for part in PARTS if part.name == "unit")
     assert unit == ("env", "STATE_STEPS=10", *whole)
     # The two lanes share the work, so that no processor is left with nothing to do.
-    assert [part.name for part in others if not part.beside] == ["architecture", "smoke"]
+    assert [part.name for part in others if not part.concurrent] == ["architecture", "smoke"]
     assert {"crash", "mutation"}.isdisjoint(part.name for part in others)
     assert "mutation" in {part.name for part in choose([])[1]}
     assert [part.name for part in choose(["crash", "lint"])[1]] == ["crash", "lint"]
@@ -83,7 +83,7 @@ def test_parts_are_chosen_by_name() -> None:
 
 
 def test_the_chaos_battery_runs_with_the_same_seed_when_the_other_parts_have_ended() -> None:
-    *_, last = (part for part in PARTS if not part.beside)
+    *_, last = (part for part in PARTS if not part.concurrent)
 
     assert last.name == "chaos"
     assert not last.quick

@@ -51,7 +51,7 @@ async def _settle() -> None:
 class Gate:
     """Calls one after another, without waiting for what becomes of them."""
 
-    neighbours: FairRateLimiter
+    limiter: FairRateLimiter
     calls: list[asyncio.Task[float]] = field(default_factory=list)
 
     async def call(self, workspace: UUID, webhook: UUID, times: int = 1) -> None:
@@ -98,7 +98,7 @@ async def test_beside_another_workspace_a_burst_comes_in_at_a_pace_and_whole(tim
     assert gate.let_in() == 3
     await time.pass_by(LINE_SECONDS / 2)
     assert 0 < gate.let_in() - 3 < LINE - 2
-    assert not gate.neighbours.is_behind(BUSY)
+    assert not gate.limiter.is_behind(BUSY)
     await time.pass_by(LINE_SECONDS / 2)
     assert gate.let_in() == 1 + LINE
     assert gate.refused() == []

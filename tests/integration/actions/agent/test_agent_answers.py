@@ -14,7 +14,7 @@ from mainspring.runs.output import read_log
 from mainspring.runs.story import summarize_run
 from tests.kit.agents import (
     FINAL,
-    Minds,
+    ScriptedModels,
     agents_bench,
     calls,
     ends,
@@ -31,7 +31,7 @@ async def test_an_agent_answers_by_its_schema_and_everything_it_did_can_be_read(
     bench: Bench,
 ) -> None:
     asked = {"q": "launch"}
-    models = Minds(
+    models = ScriptedModels(
         script=[calls(("test_echo", asked), text="I look first.", thoughts="Hm."), ends(3)]
     )
     plan = document(
@@ -42,8 +42,8 @@ async def test_an_agent_answers_by_its_schema_and_everything_it_did_can_be_read(
         run = await one.run(plan)
         (kept,) = await transcripts(one, run["id"])
         shown = await pieces(one, run["id"])
-        async with one.house.database.acquire() as connection:
-            log = await read_log(connection, one.house.workspace_id, run["id"])
+        async with one.application.database.acquire() as connection:
+            log = await read_log(connection, one.application.workspace_id, run["id"])
     assert (run["status"], run["output"], run["outcome"]) == ("succeeded", 4, "answer_only")
     assert run["steps"][0]["output"] == {"n": 3}
     # It is paid for once, everywhere.
@@ -53,7 +53,7 @@ async def test_an_agent_answers_by_its_schema_and_everything_it_did_can_be_read(
     assert by_name["agent.run"]["cost_usd"] == Decimal("0.0003")
     assert by_name["test.echo"]["arguments"] == asked
     reference = by_name["agent.run"]["result"]["transcript"]["artifact_id"]
-    artifacts = await bench.house.database.fetch("SELECT id, run_id, name FROM artifacts")
+    artifacts = await bench.application.database.fetch("SELECT id, run_id, name FROM artifacts")
     assert [(str(row["id"]), row["run_id"]) for row in artifacts] == [(reference, run["id"])]
     # The author's words come after ours.
     assert (models.requests[0].system or "").endswith("Be brief.")
@@ -80,7 +80,7 @@ async def test_an_agent_answers_by_its_schema_and_everything_it_did_can_be_read(
 
 
 async def test_a_wrong_answer_is_given_back_and_mended(bench: Bench) -> None:
-    models = Minds(
+    models = ScriptedModels(
         script=[
             says("It is three."),
             calls((FINAL, {"n": "x", "m": 1})),
@@ -103,7 +103,7 @@ async def test_a_wrong_answer_is_given_back_and_mended(bench: Bench) -> None:
     "text", ['{"n": 3}', ' {"n": 3}\n', '```json\n{\n"n": 3}\n```', '```\n{"n": 3}\n```']
 )
 async def test_an_answer_written_as_json_is_an_answer(bench: Bench, text: str) -> None:
-    models = Minds(script=[says(text)])
+    models = ScriptedModels(script=[says(text)])
     async with agents_bench(bench, models) as one:
         run = await one.run(thinking())
         (kept,) = await transcripts(one, run["id"])
@@ -127,7 +127,7 @@ async def test_an_answer_written_as_json_is_an_answer(bench: Bench, text: str) -
 async def test_text_that_is_not_the_answer_alone_is_asked_for_again(
     bench: Bench, text: str
 ) -> None:
-    models = Minds(script=[says(text), ends()])
+    models = ScriptedModels(script=[says(text), ends()])
     async with agents_bench(bench, models) as one:
         run = await one.run(thinking())
     assert run["output"] == {"n": 1}
@@ -137,7 +137,7 @@ async def test_text_that_is_not_the_answer_alone_is_asked_for_again(
 
 
 async def test_a_list_written_as_json_is_an_answer(bench: Bench) -> None:
-    models = Minds(script=[says('["a", "b"]'), says('{"value": ["c"]}')])
+    models = ScriptedModels(script=[says('["a", "b"]'), says('{"value": ["c"]}')])
     schema = {"type": "array", "items": {"type": "string"}}
     async with agents_bench(bench, models) as one:
         bare = await one.run(thinking(output_schema=schema))
@@ -146,7 +146,7 @@ async def test_a_list_written_as_json_is_an_answer(bench: Bench) -> None:
 
 
 async def test_an_agent_that_never_answers_right_is_given_up_once(bench: Bench) -> None:
-    models = Minds(reply=ends("x"))
+    models = ScriptedModels(reply=ends("x"))
     async with agents_bench(bench, models) as one:
         run = await one.run(thinking(max_turns=50))
         (kept,) = await transcripts(one, run["id"])
@@ -164,12 +164,12 @@ async def test_an_answer_may_be_a_list_or_any_text(bench: Bench) -> None:
         "items": {"$ref": "#/$defs/word"},
         "$defs": {"word": {"type": "string"}},
     }
-    models = Minds(
+    models = ScriptedModels(
         script=[calls((FINAL, {"value": ["a", 1]})), calls((FINAL, {"value": ["a", "b"]}))]
     )
     async with agents_bench(bench, models) as one:
         run = await one.run(thinking(output_schema=words))
-        wrong, (final,) = models.told[0], _finals(models)
+        wrong, (final,) = models.tool_results[0], _finals(models)
         models.requests.clear()
         models.script = [says("  "), calls((FINAL, {"n": 1})), says("Three.")]
         text = await one.run(thinking(output_schema=None, name="b"))
@@ -179,17 +179,17 @@ async def test_an_answer_may_be_a_list_or_any_text(bench: Bench) -> None:
     # Without a schema there is no such tool, and the first plain text is the answer.
     assert text["output"] == {"text": "Three."}
     assert _finals(models) == []
-    assert "There is no tool called" in models.told[0]
+    assert "There is no tool called" in models.tool_results[0]
 
 
-def _finals(models: Minds) -> list[ModelTool]:
+def _finals(models: ScriptedModels) -> list[ModelTool]:
     return [tool for tool in models.requests[0].tools if tool.name == FINAL]
 
 
 async def test_an_agent_may_say_that_nothing_is_to_do_or_that_it_cannot_be_done(
     bench: Bench,
 ) -> None:
-    models = Minds(
+    models = ScriptedModels(
         script=[calls(("nothing_to_do", {})), calls(("nothing_to_do", {"reason": "No mail."}))]
     )
     config = thinking()["plan"][0]["config"]
@@ -216,7 +216,7 @@ async def test_an_agent_may_say_that_nothing_is_to_do_or_that_it_cannot_be_done(
 
 async def test_an_answer_that_was_cut_off_is_never_taken(bench: Bench) -> None:
     cut: dict[str, Any] = {"stop_reason": "max_tokens"}
-    models = Minds(
+    models = ScriptedModels(
         script=[
             calls(("test_note", {"mark": "no"}), (FINAL, {"n": 1}), **cut),
             says("Thr", stop_reason="length"),
@@ -245,7 +245,9 @@ async def test_an_answer_that_was_cut_off_is_never_taken(bench: Bench) -> None:
 
 async def test_a_reply_that_no_column_takes_is_kept_and_booked_all_the_same(bench: Bench) -> None:
     odd = "a\x00b\ud800c"
-    models = Minds(script=[calls(("test_echo", {"q": odd}), text=odd, thoughts=odd), ends()])
+    models = ScriptedModels(
+        script=[calls(("test_echo", {"q": odd}), text=odd, thoughts=odd), ends()]
+    )
     async with agents_bench(bench, models) as one:
         run = await one.run(thinking("test.echo"))
         models.reply = ModelReply("Three.", "m", -5, 10**12)
@@ -266,7 +268,7 @@ async def test_an_answer_that_cannot_be_kept_is_given_back_and_mended(bench: Ben
     for _ in range(64):
         shallow = {"a": shallow}
     long = "x" * 5_000
-    models = Minds(
+    models = ScriptedModels(
         script=[
             calls(("test_echo", deep)),
             calls((FINAL, deep)),
@@ -280,7 +282,7 @@ async def test_an_answer_that_cannot_be_kept_is_given_back_and_mended(bench: Ben
     limits = replace(Limits(), step_output_bytes=4_000, agent_result_characters=1_000)
     async with agents_bench(bench, models, limits=limits) as one:
         run = await one.run(thinking("test.echo", output_schema={"type": "object"}))
-        told, asked = models.told, models.requests[-1].messages
+        told, asked = models.tool_results, models.requests[-1].messages
         models.script = [says(long), says("Short.")]
         text = await one.run(thinking(output_schema=None, name="text"))
         kept = [len((await transcripts(one, made["id"]))[0]["turns"]) for made in (run, text)]

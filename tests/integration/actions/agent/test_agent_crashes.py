@@ -11,7 +11,7 @@ from mainspring.contracts.context import CallContext
 from mainspring.gate.agent_turns import FIRST_OF_AGENTS
 from tests.kit.agents import (
     Loss,
-    Minds,
+    ScriptedModels,
     agents_bench,
     calls,
     capability,
@@ -29,7 +29,7 @@ NATIVE = "inbox.post_notification"
 
 
 async def _count(bench: Bench, table: str) -> int:
-    return int(await bench.house.database.fetchval(f"SELECT count(*) FROM {table}"))
+    return int(await bench.application.database.fetchval(f"SELECT count(*) FROM {table}"))
 
 
 async def test_a_crash_after_a_turn_was_kept_asks_and_pays_for_it_no_more(bench: Bench) -> None:
@@ -43,11 +43,13 @@ async def test_a_crash_after_a_turn_was_kept_asks_and_pays_for_it_no_more(bench:
         return {"after": "all"}
 
     tool = capability("test.breaks", breaks)
-    models = Minds(script=[calls(POST, ("test_breaks", {"a": 1}), POST), ends()])
+    models = ScriptedModels(script=[calls(POST, ("test_breaks", {"a": 1}), POST), ends()])
     async with agents_bench(bench, models, tool) as one:
         run_id = await loss.until(one, thinking(NATIVE, "test.breaks"))
         assert (len(models.requests), await _count(bench, "notifications")) == (1, 1)
-        before = await bench.house.database.fetchval("SELECT reply ->> 'mark' FROM agent_turns")
+        before = await bench.application.database.fetchval(
+            "SELECT reply ->> 'mark' FROM agent_turns"
+        )
         async with one.worker():
             run = await one.until(run_id)
         shown = await pieces(one, run_id)
@@ -69,7 +71,7 @@ async def test_a_crash_after_a_turn_was_kept_asks_and_pays_for_it_no_more(bench:
         "turn",
         "answer",
     ]
-    assert f"untrusted-{before}" in models.told[0]
+    assert f"untrusted-{before}" in models.tool_results[0]
     assert [len(turn["calls"]) for turn in kept["turns"]] == [3, 0]
     numbers = [c["call"] for c in run["calls"] if c["capability"] != "agent.run"]
     assert numbers == [FIRST_OF_AGENTS + place for place in range(3)]
@@ -78,8 +80,8 @@ async def test_a_crash_after_a_turn_was_kept_asks_and_pays_for_it_no_more(bench:
 async def test_a_crash_before_a_turn_was_kept_asks_once_more_and_counts_both(bench: Bench) -> None:
     """The model has answered, and the run belongs to somebody else before that is kept."""
     loss = Loss(bench)
-    models = Minds(script=[calls(POST), ends(0), ends(2)])
-    models.moments[2] = loss.happen
+    models = ScriptedModels(script=[calls(POST), ends(0), ends(2)])
+    models.before_answer[2] = loss.happen
     async with agents_bench(bench, models) as one:
         run_id = await loss.until(one, thinking(NATIVE))
         async with one.worker():
@@ -107,7 +109,7 @@ async def test_a_crash_before_the_agent_s_own_record_repeats_nothing_at_all(benc
             if lost.is_set() and point == "claim.before":
                 raise ConnectionError("This worker is dead.")
 
-    models = Minds(script=[calls(POST), ends()])
+    models = ScriptedModels(script=[calls(POST), ends()])
     async with agents_bench(bench, models) as one:
         made = await one.dispatch(thinking(NATIVE))
         async with one.worker(hook=Lose(), heartbeat_seconds=60.0, lease_seconds=60.0):
@@ -124,11 +126,13 @@ async def test_a_crash_before_the_agent_s_own_record_repeats_nothing_at_all(benc
 
 async def test_a_prompt_that_is_another_after_a_crash_is_refused(bench: Bench) -> None:
     loss = Loss(bench)
-    models = Minds(script=[calls(POST), ends(), ends()])
-    models.moments[2] = loss.happen
+    models = ScriptedModels(script=[calls(POST), ends(), ends()])
+    models.before_answer[2] = loss.happen
     async with agents_bench(bench, models) as one:
         run_id = await loss.until(one, thinking(NATIVE))
-        await bench.house.database.execute("UPDATE agent_turns SET asked_hash = 'x' WHERE turn = 1")
+        await bench.application.database.execute(
+            "UPDATE agent_turns SET asked_hash = 'x' WHERE turn = 1"
+        )
         async with one.worker():
             run = await one.until(run_id)
     assert (run["status"], run["reason"]) == ("failed", "call_mismatch")
@@ -145,7 +149,7 @@ async def test_two_agents_that_are_at_work_for_one_run_never_both_write(bench: B
             await frozen.wait()
         return {}
 
-    models = Minds(script=[calls(("test_waits", {}), POST), ends()], reply=ends(9))
+    models = ScriptedModels(script=[calls(("test_waits", {}), POST), ends()], reply=ends(9))
     async with agents_bench(bench, models, capability("test.waits", waits)) as one:
         made = await one.dispatch(thinking(NATIVE, "test.waits"))
         async with one.worker(hook=loss.hook, heartbeat_seconds=60.0, lease_seconds=60.0):
@@ -155,20 +159,20 @@ async def test_two_agents_that_are_at_work_for_one_run_never_both_write(bench: B
                 frozen.set()
     assert run["output"] == {"n": 1}
     assert await _count(bench, "notifications") == 1
-    rows = await bench.house.database.fetch("SELECT turn FROM agent_turns ORDER BY turn")
+    rows = await bench.application.database.fetch("SELECT turn FROM agent_turns ORDER BY turn")
     assert [row["turn"] for row in rows] == [0, 1, 2]
 
 
 async def test_a_run_that_is_sent_round_again_begins_another_conversation(bench: Bench) -> None:
-    models = Minds(script=[calls(("cannot_do", {"reason": "No board."})), ends()])
+    models = ScriptedModels(script=[calls(("cannot_do", {"reason": "No board."})), ends()])
     async with agents_bench(bench, models) as one:
         run = await one.run(thinking())
         assert run["reason"] == "agent_cannot"
-        await one.house.control.retry(one.house.workspace_id, run["id"])
+        await one.application.control.retry(one.application.workspace_id, run["id"])
         async with one.worker():
             again = await one.until(run["id"], "succeeded")
     assert again["output"] == {"n": 1}
-    names = await bench.house.database.fetch(
+    names = await bench.application.database.fetch(
         "SELECT DISTINCT name FROM agent_turns WHERE turn = 1 ORDER BY name"
     )
     assert len(names) == 2

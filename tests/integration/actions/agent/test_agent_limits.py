@@ -11,7 +11,7 @@ from mainspring.contracts.errors import UpstreamError
 from mainspring.contracts.model import interrupted_reply_error
 from mainspring.gate.usage_meter import reads_at_most, reads_usually
 from tests.kit.agents import (
-    Minds,
+    ScriptedModels,
     agents_bench,
     calls,
     capability,
@@ -39,7 +39,7 @@ LIMITS: list[tuple[dict[str, Any], Any, str, int | None]] = [
 
 
 async def test_each_limit_ends_the_agent_as_over_budget(bench: Bench) -> None:
-    models = Minds(reply=LOOK)
+    models = ScriptedModels(reply=LOOK)
     booked = 0
     async with agents_bench(bench, models) as one:
         for own, execution, code, asked in LIMITS:
@@ -60,7 +60,7 @@ async def test_each_limit_ends_the_agent_as_over_budget(bench: Bench) -> None:
 
 
 async def test_money_and_tokens_of_its_own_let_it_go_on_until_they_are_gone(bench: Bench) -> None:
-    models = Minds(reply=LOOK, obeys=True)
+    models = ScriptedModels(reply=LOOK, obeys=True)
     async with agents_bench(bench, models) as one:
         cheap = await one.run(thinking("test.echo", max_usd=0.006, max_tokens=400))
         by_money = list(models.requests)
@@ -85,7 +85,7 @@ async def test_time_is_up_after_the_call_under_way(bench: Bench) -> None:
         done.append(ctx.key)
         return {}
 
-    models = Minds(reply=calls(("test_slow", {}), ("test_slow", {})), seconds=0.02)
+    models = ScriptedModels(reply=calls(("test_slow", {}), ("test_slow", {})), seconds=0.02)
     async with agents_bench(bench, models, capability("test.slow", slow)) as one:
         run = await one.run(thinking("test.slow", max_seconds=0.01))
     assert (run["status"], run["reason"], run["outcome"]) == (
@@ -97,10 +97,10 @@ async def test_time_is_up_after_the_call_under_way(bench: Bench) -> None:
 
 
 async def test_what_a_tool_costs_counts_for_the_agent_too(bench: Bench) -> None:
-    models = Minds(script=[calls(("test_costly", {"usd": 0.5})), ends()])
+    models = ScriptedModels(script=[calls(("test_costly", {"usd": 0.5})), ends()])
     async with agents_bench(bench, models) as one:
         run = await one.run(thinking("test.costly", max_usd=0.4))
-        free = Minds(script=[calls(("test_costly", {"usd": 0.25})), ends()])
+        free = ScriptedModels(script=[calls(("test_costly", {"usd": 0.25})), ends()])
     assert (run["reason"], run["cost_usd"]) == ("agent_budget", COST + Decimal("0.5"))
     async with agents_bench(bench, free) as one:
         run = await one.run(thinking("test.costly", name="b"))
@@ -113,7 +113,7 @@ async def test_what_a_tool_costs_counts_for_the_agent_too(bench: Bench) -> None:
 async def test_an_answer_that_has_come_is_taken_although_the_money_is_gone_with_it(
     bench: Bench,
 ) -> None:
-    models = Minds(reply=ends(7))
+    models = ScriptedModels(reply=ends(7))
     plan = document(
         *thinking()["plan"], step("then", "test.note"), execution={"max_llm_tokens": 4_000}
     )
@@ -128,7 +128,7 @@ async def test_an_answer_that_has_come_is_taken_although_the_money_is_gone_with_
 async def test_a_provider_that_is_busy_is_asked_again_and_nothing_is_paid_twice(
     bench: Bench,
 ) -> None:
-    models = Minds(
+    models = ScriptedModels(
         script=[LOOK, UpstreamError("Busy.", code="busy", retry_after=0.01), says("x"), ends()]
     )
     plan = document(step("think", "agent_task", thinking("test.echo")["plan"][0]["config"]))
@@ -147,7 +147,7 @@ async def test_a_provider_that_is_busy_is_asked_again_and_nothing_is_paid_twice(
 
 
 async def test_an_answer_that_broke_off_is_booked_at_its_most(bench: Bench) -> None:
-    models = Minds(script=[interrupted_reply_error("It broke off."), ends()])
+    models = ScriptedModels(script=[interrupted_reply_error("It broke off."), ends()])
     plan = document(step("think", "agent_task", thinking(max_tokens=64)["plan"][0]["config"]))
     async with agents_bench(bench, models) as one:
         run = await one.run(plan)

@@ -17,7 +17,7 @@ from tests.kit.agents import (
     FINAL,
     NUMBER,
     Loss,
-    Minds,
+    ScriptedModels,
     agents_bench,
     calls,
     ends,
@@ -51,14 +51,14 @@ async def test_a_script_lets_agents_work_and_goes_on_after_a_crash(bench: Bench)
         {"tool": "inbox.post_notification"},
     ]
     loss = Loss(bench)
-    models = Minds(script=[POST, ends(1), POST, ends(0), ends(2)])
-    models.moments[4] = loss.happen
+    models = ScriptedModels(script=[POST, ends(1), POST, ends(0), ends(2)])
+    models.before_answer[4] = loss.happen
     async with agents_bench(bench, models) as one:
         run_id = await loss.until(one, plan)
         async with one.worker():
             run = await one.until(run_id)
     assert (run["status"], run["output"]) == ("succeeded", [1, 2, 100]), run["error"]
-    assert await bench.house.database.fetchval("SELECT count(*) FROM notifications") == 2
+    assert await bench.application.database.fetchval("SELECT count(*) FROM notifications") == 2
     assert (run["effects"], len(models.requests)) == (2, 5)
     assert run["cost_usd"] == 5 * COST
     assert await ledger(bench) == (5, "0.00075")
@@ -71,7 +71,7 @@ async def test_a_program_with_the_run_s_token_has_agents_too(bench: Bench) -> No
     got: list[Any] = []
 
     async def work(ctx: StepContext) -> Any:
-        held = await find_pass(bench.house.database, (await ctx.start()).token)
+        held = await find_pass(bench.application.database, (await ctx.start()).token)
         assert held is not None
         caller = CapabilityCaller(held.actor, held=held)
         got.append((await applications[0].gate.serve(caller, "agent.run", ASK))["output"])
@@ -80,10 +80,10 @@ async def test_a_program_with_the_run_s_token_has_agents_too(bench: Bench) -> No
             await applications[0].gate.serve(caller, "agent.run", {**ASK, "tools": ["test.note"]})
         got.append(refused.value.code)
 
-    models = Minds(script=[POST, ends(1), POST, ends(2)])
+    models = ScriptedModels(script=[POST, ends(1), POST, ends(2)])
     program = asking(work, uses=("agent.run", "inbox.post_notification"))
     async with agents_bench(bench, models, program) as one:
-        applications.append(one.house)
+        applications.append(one.application)
         run = await one.run(document(step("a", "test.program")))
     assert got == [{"n": 1}, {"n": 2}, "not_granted"]
     # Counted once: what the token did, and what the step's own agent did.
@@ -97,7 +97,7 @@ async def test_two_agents_side_by_side_keep_their_records_apart(bench: Bench) ->
         called = await asyncio.gather(*(ctx.called("agent.run", one) for one in asked))
         return [one.value["kind"] for one in called]
 
-    models = Minds(seconds=0.01, reply=calls((FINAL, {"n": 1})))
+    models = ScriptedModels(seconds=0.01, reply=calls((FINAL, {"n": 1})))
     models.script = [POST] * 4
     program = asking(work, uses=("agent.run", "inbox.post_notification"))
     async with agents_bench(bench, models, program) as one:
@@ -109,7 +109,7 @@ async def test_two_agents_side_by_side_keep_their_records_apart(bench: Bench) ->
 
 
 async def test_agent_run_can_stand_in_a_plan_itself(bench: Bench) -> None:
-    models = Minds(script=[calls(("test_echo", {"a": 1})), ends(5)])
+    models = ScriptedModels(script=[calls(("test_echo", {"a": 1})), ends(5)])
     config = {**ASK, "tools": ["test.echo"]}
     async with agents_bench(bench, models) as one:
         run = await one.run(document(step("think", "agent.run", config, max_retries=0)))
@@ -120,15 +120,15 @@ async def test_agent_run_can_stand_in_a_plan_itself(bench: Bench) -> None:
 
 
 async def test_a_trial_asks_the_model_and_pretends_what_would_write(bench: Bench) -> None:
-    models = Minds(script=[POST, ends()])
+    models = ScriptedModels(script=[POST, ends()])
     plan = thinking("inbox.post_notification")
     async with agents_bench(bench, models) as one:
         made = await one.dispatch(plan, mode="dry_run")
         async with one.worker():
             run = await one.until(made.run_id)
     assert (run["output"], run["effects"]) == ({"n": 1}, 0), run["error"]
-    assert "suppressed" in models.told[0]
-    assert await bench.house.database.fetchval("SELECT count(*) FROM notifications") == 0
+    assert "suppressed" in models.tool_results[0]
+    assert await bench.application.database.fetchval("SELECT count(*) FROM notifications") == 0
 
 
 async def test_a_trial_without_a_model_answers_in_the_shape_that_was_asked_for(

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from tests.kit.agents import FINAL, Minds, agents_bench, calls, ends, pieces, says, thinking
+from tests.kit.agents import (
+    FINAL,
+    ScriptedModels,
+    agents_bench,
+    calls,
+    ends,
+    pieces,
+    says,
+    thinking,
+)
 from tests.kit.bench import Bench
 
 
 async def test_whoever_watches_hears_of_what_was_not_done_and_what_the_model_was_told(
     bench: Bench,
 ) -> None:
-    models = Minds(
+    models = ScriptedModels(
         script=[
             calls(("delete_everything", {"sure": True})),
             calls((FINAL, {"n": "three"})),
@@ -43,7 +52,7 @@ async def test_whoever_watches_hears_of_what_was_not_done_and_what_the_model_was
 
 
 async def test_the_last_word_to_a_model_that_is_given_up_is_shown_too(bench: Bench) -> None:
-    async with agents_bench(bench, Minds(reply=ends("x"))) as one:
+    async with agents_bench(bench, ScriptedModels(reply=ends("x"))) as one:
         run = await one.run(thinking(max_turns=50))
         shown = [piece for piece in await pieces(one, run["id"]) if piece["kind"] == "refused"]
     assert run["reason"] == "agent_answer"

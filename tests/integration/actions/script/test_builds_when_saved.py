@@ -40,12 +40,12 @@ async def test_rest_refuses_what_cannot_be_built_with_its_place(api: Api) -> Non
         ):
             assert answer.status_code == 422, answer.text
             assert answer.json()["errors"] == [error]
-    stored = await api.house.database.fetchval("SELECT count(*) FROM automation_versions")
+    stored = await api.application.database.fetchval("SELECT count(*) FROM automation_versions")
     assert stored == 1
 
 
 async def test_nested_steps_and_steps_after_a_failure_are_built_too(bench: Bench) -> None:
-    application = bench.house
+    application = bench.application
     loop = {"items": [1], "as": "one", "steps": [{**_with(WRONG[0]), "step_id": "inner"}]}
     wrong = document(
         _with("return 1;"),
@@ -70,7 +70,7 @@ class _NoSandbox(ScriptRunner):
 
 
 async def test_a_machine_without_a_sandbox_saves_all_the_same(bench: Bench, caplog: Any) -> None:
-    application = bench.house
+    application = bench.application
     report = validate(document(_with(WRONG[0])), application.registry, application.limits)
     assert report.definition is not None
     script_runner = _NoSandbox(Limits(), address="http://127.0.0.1:1", warm=0)

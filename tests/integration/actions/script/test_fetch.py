@@ -75,8 +75,8 @@ async def outward(bench: Bench) -> AsyncIterator[Outward]:
     service = Service()
     async with local_server(service) as server:
         service.pair = f"127.0.0.1:{server.port}"
-        settings = replace(bench.house.settings, egress_allow=frozenset({service.pair}))
-        old = bench.house
+        settings = replace(bench.application.settings, egress_allow=frozenset({service.pair}))
+        old = bench.application
         application = build_application(
             settings, old.limits, old.registry, old.database, old.script_runner
         )
@@ -171,7 +171,7 @@ async def test_plain_fetch_is_a_recorded_call_with_a_response(outward: Outward) 
     assert f"authorization: bearer {SECRET}" in first.lower()
     assert f"key={SECRET}" in first
     hay = Haystack()
-    await add_tables(hay, outward.bench.house.database)
+    await add_tables(hay, outward.bench.application.database)
     assert hay.found({"api_key": SECRET}) == []
 
 

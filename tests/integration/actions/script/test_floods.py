@@ -22,10 +22,10 @@ async def test_marks_without_number_are_few_bookings_and_count_in_full(bench: Be
     """
     run = await bench.run(script(source, sdk=False))
     assert run["status"] == "succeeded", run["error"]
-    row = await bench.house.database.fetchrow(
+    row = await bench.application.database.fetchrow(
         "SELECT count(*) AS rows, sum(input_tokens) AS tokens FROM llm_usage "
         "WHERE workspace_id = $1",
-        bench.house.workspace_id,
+        bench.application.workspace_id,
     )
     assert row is not None
     assert row["rows"] < 200

@@ -50,7 +50,7 @@ async def models(bench: Bench) -> AsyncIterator[tuple[Bench, FakeModels]]:
 
 
 async def _ledger(bench: Bench) -> list[tuple[str, bool, Decimal]]:
-    rows = await bench.house.database.fetch(
+    rows = await bench.application.database.fetch(
         "SELECT caller, reported, cost_usd FROM llm_usage ORDER BY reported, cost_usd"
     )
     return [(row["caller"], row["reported"], row["cost_usd"]) for row in rows]
@@ -107,7 +107,7 @@ async def test_marks_cannot_make_room_and_a_script_at_its_cap_is_killed_at_once(
         "step_budget",
         "over_budget",
     )
-    last = await one.house.database.fetchval("SELECT max(at) FROM llm_usage")
+    last = await one.application.database.fetchval("SELECT max(at) FROM llm_usage")
     assert (run["finished_at"] - last).total_seconds() <= 30
     process = run["steps"][0]["process"]
     assert (process["exit_code"], process["reason"]) == (137, "killed")

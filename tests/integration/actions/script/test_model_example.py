@@ -61,7 +61,7 @@ async def test_a_script_is_answered_the_text_and_its_cost_is_on_record(
     assert (request.model, request.max_tokens) == (HAIKU, 200)
     assert request.messages[0].content.endswith("one sentence:\nTwo charges, one refund.")
     assert run["cost_usd"] == Decimal("0.002")
-    (used,) = await one.house.database.fetch(
+    (used,) = await one.application.database.fetch(
         "SELECT run_id, model, input_tokens, output_tokens, cost_usd FROM llm_usage"
     )
     assert (used["run_id"], used["model"]) == (run["id"], HAIKU)

@@ -41,7 +41,7 @@ TOOLS = ("test.echo", "test.note", "test.hang", "append_board_rows")
 
 
 async def test_a_script_killed_in_mid_run_writes_nothing_twice(bench: Bench) -> None:
-    boards = Boards(bench.house)
+    boards = Boards(bench.application)
     board_id = await boards.create()
     plan = script(STAMPED.replace("BOARD", board_id), *TOOLS)
     run_id = await _lost_in_hang(bench, plan)
@@ -60,7 +60,7 @@ async def test_a_script_killed_in_mid_run_writes_nothing_twice(bench: Bench) -> 
 
 
 async def test_calls_side_by_side_are_told_by_what_they_ask(bench: Bench) -> None:
-    boards = Boards(bench.house)
+    boards = Boards(bench.application)
     board_id = await boards.create()
     source = """
         const one = async (n) => {
@@ -124,24 +124,28 @@ KEYED = """
 async def test_rows_double_neither_on_a_second_run_nor_a_replay_nor_for_a_teammate(
     bench: Bench,
 ) -> None:
-    boards = Boards(bench.house)
+    boards = Boards(bench.application)
     board_id = await boards.create("Posts")
     plan = script(KEYED, "get_board", "test.echo", "append_board_rows")
     mine = await bench.save(plan)
     theirs = await bench.save({**plan, "name": "a teammate's"})
-    space = bench.house.workspace_id
+    space = bench.application.workspace_id
     async with bench.worker():
-        first = await bench.house.dispatcher.dispatch(RunRequest(space, mine.automation_id))
+        first = await bench.application.dispatcher.dispatch(RunRequest(space, mine.automation_id))
         run = await bench.until(first.run_id)
         assert run["output"] == 2, run["error"]
-        second = await bench.house.dispatcher.dispatch(RunRequest(space, mine.automation_id))
+        second = await bench.application.dispatcher.dispatch(RunRequest(space, mine.automation_id))
         assert (await bench.until(second.run_id))["output"] == "nothing new"
         again = await replay(
-            bench.house.database, bench.house.dispatcher, bench.house.limits, space, first.run_id
+            bench.application.database,
+            bench.application.dispatcher,
+            bench.application.limits,
+            space,
+            first.run_id,
         )
         assert (await bench.until(again.run_id))["output"] == "nothing new"
         both = [
-            await bench.house.dispatcher.dispatch(RunRequest(space, one.automation_id))
+            await bench.application.dispatcher.dispatch(RunRequest(space, one.automation_id))
             for one in (mine, theirs)
         ]
         for one in both:

@@ -17,8 +17,8 @@ from tests.kit.scripts import SDK, script
 
 
 async def _said(bench: Bench, run: dict[str, Any], stream: str) -> str:
-    async with bench.house.database.acquire() as connection:
-        pieces = await read_output(connection, bench.house.workspace_id, run["id"])
+    async with bench.application.database.acquire() as connection:
+        pieces = await read_output(connection, bench.application.workspace_id, run["id"])
     return "".join(piece["text"] for piece in pieces if piece["stream"] == stream)
 
 
@@ -168,7 +168,7 @@ async def test_a_script_holds_a_token_that_calls_only_what_was_granted(bench: Be
     assert told["names"] == ["BRAINS_MCP_URL", "BRAINS_RUN_TOKEN"]
     assert told["form"] == "msr_"
     assert bench.outside.keys == {}
-    tokens = await bench.house.database.fetchval("SELECT count(*) FROM run_tokens")
+    tokens = await bench.application.database.fetchval("SELECT count(*) FROM run_tokens")
     assert tokens == 0, "the token is gone with the try"
 
 
@@ -202,7 +202,7 @@ async def test_the_output_is_bounded_and_says_so(bench: Bench) -> None:
     run = await bench.run(script(source))
     assert run["status"] == "succeeded", run["error"]
     kept = await _said(bench, run, "out")
-    assert len(kept) < bench.house.limits.script_output_bytes + 200
+    assert len(kept) < bench.application.limits.script_output_bytes + 200
     assert "was not kept" in kept
 
 

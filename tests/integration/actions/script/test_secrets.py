@@ -40,8 +40,8 @@ async def outward(bench: Bench) -> AsyncIterator[tuple[Bench, Echo, Echo, str, s
     one, other = Echo(), Echo()
     async with local_server(one) as first, local_server(other) as second:
         pairs = (f"127.0.0.1:{first.port}", f"127.0.0.1:{second.port}")
-        settings = replace(bench.house.settings, egress_allow=frozenset(pairs))
-        old = bench.house
+        settings = replace(bench.application.settings, egress_allow=frozenset(pairs))
+        old = bench.application
         application = build_application(
             settings, old.limits, old.registry, old.database, old.script_runner
         )
@@ -79,7 +79,7 @@ async def test_a_secret_is_put_in_at_the_door_and_never_reaches_the_script(
     assert f"authorization: bearer {SECRET}" in head.lower()
     assert f"key={SECRET}" in head
     hay = Haystack()
-    assert await add_tables(hay, bench.house.database) > 100
+    assert await add_tables(hay, bench.application.database) > 100
     assert hay.found({"api_key": SECRET}) == []
     assert "it said" in hay, "the output of the script was looked through"
 

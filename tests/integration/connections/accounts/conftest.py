@@ -37,6 +37,6 @@ async def here(shared: Accounts) -> Accounts:
     provider.errors_are_200, provider.leads_back = False, False
     for kept in (provider.codes, provider.families, provider.asked, provider.calls):
         kept.clear()
-    shared.stranger.requests.clear()
+    shared.unknown_provider.requests.clear()
     await shared.be_client()
     return shared

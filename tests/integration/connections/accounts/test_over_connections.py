@@ -32,10 +32,10 @@ def reading(name: str, capability: str = "notebook.read", **config: Any) -> dict
 async def test_twenty_calls_of_two_processes_renew_once(here: Accounts) -> None:
     await connected(here)
     await here.expire_here()
-    async with house_of(here.house.settings, here.provider) as other:
+    async with house_of(here.application.settings, here.provider) as other:
         answers = await asyncio.gather(
             *(
-                (here.house, other)[number % 2].gate.direct(OWNER, "notebook.read", {})
+                (here.application, other)[number % 2].gate.direct(OWNER, "notebook.read", {})
                 for number in range(20)
             )
         )
@@ -52,10 +52,10 @@ async def test_a_token_that_is_refused_early_is_renewed_and_the_request_sent_aga
 ) -> None:
     await connected(here)
     here.provider.expire()
-    async with house_of(here.house.settings, here.provider) as other:
+    async with house_of(here.application.settings, here.provider) as other:
         answers = await asyncio.gather(
             *(
-                (here.house, other)[number % 2].gate.direct(OWNER, "notebook.read", {})
+                (here.application, other)[number % 2].gate.direct(OWNER, "notebook.read", {})
                 for number in range(8)
             )
         )
@@ -144,7 +144,7 @@ async def test_the_token_goes_to_no_other_host_and_is_read_nowhere(
         "client": CLIENT_SECRET,
     }
     hay = Haystack()
-    columns = await add_tables(hay, here.house.database)
+    columns = await add_tables(hay, here.application.database)
     hay.add("the log", caplog.text)
     for told in (run, later, direct, away.json(), await here.ask("GET", "/integrations")):
         hay.add("an answer", str(told))
@@ -152,32 +152,36 @@ async def test_the_token_goes_to_no_other_host_and_is_read_nowhere(
     assert columns > 100
     assert first != planted["access"]
     assert (away.status_code, away.json()["code"]) == (403, "host_not_approved")
-    assert not here.stranger.requests
+    assert not here.unknown_provider.requests
     assert hay.found(planted) == []
 
 
 async def test_each_member_has_their_own_and_nobody_uses_anothers(here: Accounts) -> None:
     await connected(here)
-    other = await member(here.house.database, FIRST_WORKSPACE, Role.EDITOR)
-    theirs = await here.house.gate.direct(other, "list_integrations", {})
+    other = await member(here.application.database, FIRST_WORKSPACE, Role.EDITOR)
+    theirs = await here.application.gate.direct(other, "list_integrations", {})
     lists = [
         next(
-            one for one in await here.house.gate.offers(caller) if one.capability.id == "test.pick"
+            one
+            for one in await here.application.gate.offers(caller)
+            if one.capability.id == "test.pick"
         )
         for caller in (OWNER, other)
     ]
     with pytest.raises(Exception, match="not connected"):
-        await here.house.gate.direct(other, "notebook.read", {})
-    gone = await here.house.gate.direct(
+        await here.application.gate.direct(other, "notebook.read", {})
+    gone = await here.application.gate.direct(
         other, "disconnect_integration", {"integration": "notebook"}
     )
     with pytest.raises(Exception, match="may not"):
-        await here.house.gate.direct(
+        await here.application.gate.direct(
             other, "set_oauth_client", {"provider": "acme", "client_id": "mine"}
         )
-    viewer = await member(here.house.database, FIRST_WORKSPACE, Role.VIEWER)
+    viewer = await member(here.application.database, FIRST_WORKSPACE, Role.VIEWER)
     with pytest.raises(Exception, match="may not"):
-        await here.house.gate.direct(viewer, "connect_integration", {"integration": "notebook"})
+        await here.application.gate.direct(
+            viewer, "connect_integration", {"integration": "notebook"}
+        )
 
     mine, others = (one.input_schema["properties"]["source"] for one in lists)
     assert "notebook" in mine["enum"]
@@ -197,13 +201,15 @@ async def test_a_draft_goes_over_the_connection_of_whoever_made_the_automation(
     await connected(here)
     plan = document(step("post", "notebook.post", {"text": "hello"}), name="posts")
     run = await here.run(plan)
-    other = await member(here.house.database, FIRST_WORKSPACE, Role.OPERATOR)
-    waiting = await here.house.database.fetchrow(
+    other = await member(here.application.database, FIRST_WORKSPACE, Role.OPERATOR)
+    waiting = await here.application.database.fetchrow(
         "SELECT id, bound_hash FROM drafts WHERE run_id = $1", run["id"]
     )
     assert waiting is not None
     before = len(here.provider.calls)
-    sent = await here.house.gate.direct(other, "confirm_action", {"draft_id": str(waiting["id"])})
+    sent = await here.application.gate.direct(
+        other, "confirm_action", {"draft_id": str(waiting["id"])}
+    )
 
     assert run["outcome"] == "drafts_waiting"
     assert (sent["outcome"], sent["result"]["who"]) == ("sent", ACCOUNT)

@@ -27,7 +27,7 @@ KEY = {"fields": {"token": "key-0123456789"}}
 @asynccontextmanager
 async def _person(here: Accounts, name: str, role: Role) -> AsyncIterator[tuple[UUID, Browser]]:
     made = await make_person(
-        here.house.database, f"{name}@example.org", workspace_id=FIRST_WORKSPACE, role=role
+        here.application.database, f"{name}@example.org", workspace_id=FIRST_WORKSPACE, role=role
     )
     async with browser(here.api, made.id) as page:
         chosen = await page.ask(
@@ -38,7 +38,7 @@ async def _person(here: Accounts, name: str, role: Role) -> AsyncIterator[tuple[
         try:
             yield made.id, page
         finally:
-            await here.house.database.execute(
+            await here.application.database.execute(
                 "DELETE FROM integration_connections WHERE owner_id = $1", made.id
             )
 
@@ -55,7 +55,7 @@ def _reading(name: str) -> dict[str, Any]:
 
 async def _remove(here: Accounts, user_id: UUID) -> None:
     owner = member(FIRST_WORKSPACE, FIRST_MEMBER, Role.OWNER)
-    async with here.house.database.transaction() as tx:
+    async with here.application.database.transaction() as tx:
         await remove_member(tx, owner, user_id)
 
 
@@ -97,7 +97,7 @@ async def test_ones_own_connection_comes_first_and_there_is_one_of_the_workspace
         async with browser(here.api, FIRST_MEMBER) as mine:
             second = await _ask(mine, "POST", "/share", {})
         row = await rows.find_usable_account(
-            here.house.database, FIRST_WORKSPACE, FIRST_MEMBER, "keyed"
+            here.application.database, FIRST_WORKSPACE, FIRST_MEMBER, "keyed"
         )
 
     assert made["integration"]["connection"]["owner"] == "workspace"
@@ -115,7 +115,7 @@ async def test_an_editor_or_a_program_shares_nothing_and_a_holder_withdraws(
         editor = await _ask(page, "POST", "/share", {})
         early = await _ask(page, "POST", "/connect", {**KEY, "share": True})
         await here.ask("POST", "/integrations/keyed/connect", KEY)
-        program = await here.api.stranger.post(
+        program = await here.api.anonymous.post(
             "/api/v1/integrations/keyed/share",
             json={},
             headers={"Authorization": f"Bearer {here.api.token}"},
@@ -138,7 +138,7 @@ async def test_a_program_connects_no_other_account_than_an_agreed_automation_wri
     header = {"Authorization": f"Bearer {here.api.token}"}
 
     async def connect(key: str) -> tuple[int, dict[str, Any]]:
-        answer = await here.api.stranger.post(
+        answer = await here.api.anonymous.post(
             "/api/v1/integrations/keyed/connect", json={"fields": {"token": key}}, headers=header
         )
         return answer.status_code, answer.json()
@@ -153,7 +153,7 @@ async def test_a_program_connects_no_other_account_than_an_agreed_automation_wri
 
     async def account() -> str | None:
         row = await rows.find_usable_account(
-            here.house.database, FIRST_WORKSPACE, FIRST_MEMBER, "keyed"
+            here.application.database, FIRST_WORKSPACE, FIRST_MEMBER, "keyed"
         )
         return None if row is None else row.account
 
@@ -187,10 +187,10 @@ async def test_an_admin_tests_and_reconnects_what_somebody_else_shared(here: Acc
             # Who held it before does not get the key of the new holder for themselves.
             await _ask(page, "DELETE", "/share")
             before = await rows.find_member_account(
-                here.house.database, FIRST_WORKSPACE, fay, "keyed"
+                here.application.database, FIRST_WORKSPACE, fay, "keyed"
             )
             own = await rows.find_member_account(
-                here.house.database, FIRST_WORKSPACE, FIRST_MEMBER, "keyed"
+                here.application.database, FIRST_WORKSPACE, FIRST_MEMBER, "keyed"
             )
 
     assert tested["works"] is True

@@ -36,7 +36,7 @@ async def test_bad_input_is_named_and_connects_nothing(here: Accounts) -> None:
     no_sign_in = await here.refused("POST", "/integrations/keyed/sign-in")
     no_client = await here.refused("PUT", "/oauth-clients/nobody", {"client_id": "x"})
     plain = await here.call("notebook.read")
-    kept = await here.house.database.fetchval(
+    kept = await here.application.database.fetchval(
         "SELECT count(*) FROM integration_connections WHERE state <> 'sign_in'"
     )
 
@@ -60,8 +60,8 @@ async def test_the_whole_way_connects_and_the_call_goes_over_it(here: Accounts) 
     early = await here.ask("POST", "/integrations/notebook/connect", follow)
     path, query = await here.left()
     # As a browser comes from another site: without its cookie.
-    first = await here.api.stranger.get(path, params=query)
-    unknown = await here.api.stranger.get(path, params={**query, "again": "1"})
+    first = await here.api.anonymous.get(path, params=query)
+    unknown = await here.api.anonymous.get(path, params={**query, "again": "1"})
     async with browser(here.api, FIRST_MEMBER) as mine:
         back = await mine.client.get(path, params={**query, "again": "1"})
         twice = await mine.client.get(path, params={**query, "again": "1"})
@@ -93,7 +93,7 @@ async def test_the_whole_way_connects_and_the_call_goes_over_it(here: Accounts) 
 
 async def test_somebody_else_cannot_finish_what_was_begun(here: Accounts) -> None:
     other = await make_person(
-        here.house.database, "eve@example.org", workspace_id=FIRST_WORKSPACE, role=Role.EDITOR
+        here.application.database, "eve@example.org", workspace_id=FIRST_WORKSPACE, role=Role.EDITOR
     )
     path, query = await here.left()
     async with browser(here.api, other.id) as theirs, browser(here.api, FIRST_MEMBER) as mine:
@@ -197,7 +197,7 @@ async def test_a_grant_is_revoked_with_the_last_connection_that_uses_it(here: Ac
     first = await here.ask("DELETE", "/integrations/notebook/connection")
     read = await here.call("diary.read")
     early = here.provider.asked_for("revoke")
-    kept = await here.house.database.fetchval(
+    kept = await here.application.database.fetchval(
         "SELECT count(*) FROM secrets WHERE kind = 'connection' AND name = 'token'"
     )
     last = await here.ask("DELETE", "/integrations/diary/connection")
@@ -226,11 +226,11 @@ async def test_the_grant_of_another_account_is_revoked_by_itself(here: Accounts)
 async def test_a_grant_that_another_member_uses_is_not_revoked(here: Accounts) -> None:
     """Two members have connected one account, over one client that is kept in two places."""
     other = await make_person(
-        here.house.database, "ivo@example.org", workspace_id=FIRST_WORKSPACE, role=Role.EDITOR
+        here.application.database, "ivo@example.org", workspace_id=FIRST_WORKSPACE, role=Role.EDITOR
     )
     await connected(here)
     await connected(here, "diary")
-    database = here.house.database
+    database = here.application.database
     everybodys = await database.fetchval(
         "INSERT INTO oauth_clients (id, provider, client_id, has_secret) "
         "VALUES (gen_random_uuid(), 'acme', $1, false) RETURNING id",
@@ -281,7 +281,7 @@ async def test_a_key_connects_and_disconnecting_forgets_it(here: Accounts) -> No
     tested = await here.ask("POST", "/integrations/keyed/test")
     free = await here.ask("POST", "/integrations/open_data/connect", {})
     gone = await here.ask("DELETE", "/integrations/keyed/connection")
-    left = await here.house.database.fetchval(
+    left = await here.application.database.fetchval(
         "SELECT count(*) FROM secrets WHERE kind = 'connection' AND name = 'token'"
     )
 

@@ -34,13 +34,13 @@ async def connected(bench: Bench) -> AsyncIterator[tuple[Boards, SlackWorkspace]
             integration_urls=places,
             egress_allow=frozenset({slack.pair}),
         ) as here:
-            member = Boards(here.house)
+            member = Boards(here.application)
             await member.call(
                 "set_oauth_client", provider="slack", client_id="1.2", client_secret="s3cret"
             )
             link = await member.call("begin_integration_sign_in", integration="slack")
             state = dict(parse_qsl(urlsplit(link["sign_in_url"]).query))["state"]
-            words = here.house.registry
+            words = here.application.registry
             assert isinstance(words, ApplicationRegistry)
             actor = Actor(here.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
             await words.account_connection_service.finish_sign_in(

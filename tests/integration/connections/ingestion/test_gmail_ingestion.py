@@ -32,8 +32,8 @@ async def mailbox(bench: Bench) -> AsyncIterator[tuple[Bench, Boards, GmailDoubl
         async with open_own_application(
             bench, integration_urls=places, egress_allow=frozenset({double.pair})
         ) as here:
-            space, own = here.house.workspace_id, generate_id()
-            await here.house.database.execute(
+            space, own = here.application.workspace_id, generate_id()
+            await here.application.database.execute(
                 "INSERT INTO integration_connections (workspace_id, id, owner_id, integration, "
                 "label, account, auth, state) "
                 "VALUES ($1, $2, $3, 'gmail', 'Gmail', 'me@example.com', 'oauth', 'ready')",
@@ -41,26 +41,28 @@ async def mailbox(bench: Bench) -> AsyncIterator[tuple[Bench, Boards, GmailDoubl
                 own,
                 FIRST_MEMBER,
             )
-            await here.house.vault.set(connection_scope(space, own), "token", TOKEN)
-            yield here, Boards(here.house), double
+            await here.application.vault.set(connection_scope(space, own), "token", TOKEN)
+            yield here, Boards(here.application), double
 
 
 async def _told(here: Bench) -> list[dict[str, Any]]:
-    rows = await here.house.database.fetch(
+    rows = await here.application.database.fetch(
         "SELECT payload FROM events WHERE type = 'gmail.message_received' ORDER BY id"
     )
     return [row["payload"] for row in rows]
 
 
 async def _run(here: Bench, automation: UUID) -> dict[str, Any]:
-    made = await here.house.dispatcher.dispatch(RunRequest(here.house.workspace_id, automation))
+    made = await here.application.dispatcher.dispatch(
+        RunRequest(here.application.workspace_id, automation)
+    )
     return await here.until(made.run_id)
 
 
 async def _revoke(here: Bench) -> None:
-    own = await here.house.database.fetchval("SELECT id FROM integration_connections")
-    scope = connection_scope(here.house.workspace_id, own)
-    await here.house.vault.set(scope, "token", "revoked")
+    own = await here.application.database.fetchval("SELECT id FROM integration_connections")
+    scope = connection_scope(here.application.workspace_id, own)
+    await here.application.vault.set(scope, "token", "revoked")
 
 
 async def test_mail_comes_in_by_an_automation_and_leaves_as_a_draft(bench: Bench) -> None:
@@ -87,7 +89,7 @@ async def test_mail_comes_in_by_an_automation_and_leaves_as_a_draft(bench: Bench
 
         watched = await member.call("watch_integration", source="gmail")
         automation = UUID(watched["automation_id"])
-        remembered = await here.house.database.fetchval(
+        remembered = await here.application.database.fetchval(
             "SELECT automation_id FROM integration_connections"
         )
         assert (watched["name"], remembered) == ("Read Gmail", automation)

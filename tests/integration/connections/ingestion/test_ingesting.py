@@ -18,7 +18,7 @@ from tests.kit.parcels import ARRIVED, Parcels, parcel, reading
 
 
 async def _counts(bench: Bench) -> tuple[int, int, int]:
-    row = await bench.house.database.fetchrow(
+    row = await bench.application.database.fetchrow(
         "SELECT (SELECT count(*) FROM pages) AS pages, "
         "(SELECT count(*) FROM events WHERE type = $1) AS told, "
         "(SELECT count(*) FROM events WHERE type = 'page.ingested') AS ingested",
@@ -31,7 +31,7 @@ async def _counts(bench: Bench) -> tuple[int, int, int]:
 async def _written(bench: Bench) -> int:
     """Moves with whatever is written to the tables of pages and of what comes in."""
     return int(
-        await bench.house.database.fetchval(
+        await bench.application.database.fetchval(
             "SELECT count(*) + coalesce(sum(xmin::text::bigint), 0) + "
             "(SELECT count(*) FROM page_timeline) + (SELECT count(*) FROM events) FROM pages"
         )
@@ -63,7 +63,7 @@ async def test_what_was_read_is_kept_once_and_told_once(bench: Bench) -> None:
         )
 
         assert found["ingested_count"] == len(found["page_slugs"]) == 8
-        assert found["brain_id"] == str(here.house.workspace_id)
+        assert found["brain_id"] == str(here.application.workspace_id)
         assert (found["source"], found["request"]) == ("parcels", '{"query":"all"}')
         assert {one["source_ref"]: one["code"] for one in found["errors"]} == {
             "parcels:bad": "malformed",
@@ -78,7 +78,7 @@ async def test_what_was_read_is_kept_once_and_told_once(bench: Bench) -> None:
             "parcels",
             "parcels:0",
         )
-        result = await here.house.database.fetchval(
+        result = await here.application.database.fetchval(
             "SELECT payload FROM events WHERE type = $1 AND source_id = 'parcels:0'", ARRIVED
         )
         assert result == {"number": "0", "page_slug": found["page_slugs"][0]}
@@ -91,7 +91,7 @@ async def test_what_was_read_is_kept_once_and_told_once(bench: Bench) -> None:
         }
 
         parcels.things = parcels.things[:7]
-        await here.house.database.execute(
+        await here.application.database.execute(
             "UPDATE pages SET ingested_at = now() - interval '2 days'"
         )
         before = await _written(here)
@@ -188,7 +188,7 @@ async def test_a_poll_goes_on_from_its_cursor_and_loses_and_doubles_nothing(benc
         assert parcels.looks[before:] == [7, 0, 3, 6]
         assert anew["ingested_count"] == 1
         assert await _counts(here) == (8, 8, 8)
-        cursor = await here.house.database.fetchval("SELECT cursor FROM integration_cursors")
+        cursor = await here.application.database.fetchval("SELECT cursor FROM integration_cursors")
         assert cursor == {"at": 8}
         with pytest.raises(Invalid, match="no such poll"):
             await _polled(member, poll="departures")
@@ -198,7 +198,9 @@ async def test_the_place_in_one_account_says_nothing_of_another(bench: Bench) ->
     parcels = Parcels([parcel(n) for n in range(5)], auth="token")
 
     async def places() -> int:
-        counted = await here.house.database.fetchval("SELECT count(*) FROM integration_cursors")
+        counted = await here.application.database.fetchval(
+            "SELECT count(*) FROM integration_cursors"
+        )
         return int(counted)
 
     async with reading(bench, parcels) as (here, member):
@@ -244,7 +246,7 @@ async def test_a_page_that_tells_of_several_things_tells_each_of_them_once(bench
     async with reading(bench, parcels) as (here, member):
 
         async def told() -> list[str]:
-            rows = await here.house.database.fetch(
+            rows = await here.application.database.fetch(
                 "SELECT payload FROM events WHERE type = $1 ORDER BY id", ARRIVED
             )
             return [str(row["payload"]["number"]) for row in rows]
@@ -285,7 +287,7 @@ async def test_a_member_has_a_source_read_again_and_again_by_an_ordinary_automat
             "*/10 * * * *",
             "active",
         )
-        row = await here.house.database.fetchrow(
+        row = await here.application.database.fetchrow(
             "SELECT a.state, v.grants, t.enabled, t.config FROM automations a "
             "JOIN automation_versions v ON v.automation_id = a.id AND v.version = a.version "
             "JOIN triggers t ON t.automation_id = a.id WHERE a.id = $1",
@@ -296,8 +298,8 @@ async def test_a_member_has_a_source_read_again_and_again_by_an_ordinary_automat
             "active",
             [{"capability": "poll_integration", "params": {"source": "parcels"}}],
         )
-        run = await here.house.dispatcher.dispatch(
-            RunRequest(here.house.workspace_id, UUID(made["automation_id"]))
+        run = await here.application.dispatcher.dispatch(
+            RunRequest(here.application.workspace_id, UUID(made["automation_id"]))
         )
         async with here.worker():
             ended = await here.until(run.run_id)

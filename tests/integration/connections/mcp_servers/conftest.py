@@ -9,7 +9,7 @@ import pytest_asyncio
 
 from mainspring.store.embedded import EmbeddedServer
 from tests.kit.postgres import fresh_database
-from tests.kit.tool_servers import Toolshop, toolshop
+from tests.kit.tool_servers import ToolServers, toolshop
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -17,7 +17,7 @@ async def shared(
     postgres_server: EmbeddedServer,
     migrated_template: str,
     tmp_path_factory: pytest.TempPathFactory,
-) -> AsyncIterator[Toolshop]:
+) -> AsyncIterator[ToolServers]:
     async with (
         fresh_database(postgres_server, migrated_template) as url,
         toolshop(url, tmp_path_factory.mktemp("tools")) as made,
@@ -26,7 +26,7 @@ async def shared(
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def shop(shared: Toolshop) -> Toolshop:
+async def shop(shared: ToolServers) -> ToolServers:
     """The house without connections, and the servers as they were."""
     await shared.reset()
     return shared

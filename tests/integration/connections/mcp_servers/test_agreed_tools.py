@@ -15,7 +15,7 @@ from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from tests.kit.bench import document, step
 from tests.kit.mcp import connected
 from tests.kit.mcp_server import McpDouble, tool
-from tests.kit.tool_servers import LOOK, SEND, Toolshop, opened, three
+from tests.kit.tool_servers import LOOK, SEND, ToolServers, opened, three
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -26,7 +26,7 @@ def names_of(server: McpDouble) -> list[str]:
     return [one.body["params"]["name"] for one in server.calls()]
 
 
-async def test_connecting_makes_tools_into_capabilities(shop: Toolshop) -> None:
+async def test_connecting_makes_tools_into_capabilities(shop: ToolServers) -> None:
     made = await shop.ask("POST", "/connections", {"alias": "notes", "server_url": shop.notes.url})
     listed = (await shop.ask("GET", "/connections"))["connections"]
     offered = {one["id"]: one for one in (await shop.ask("GET", "/capabilities"))["capabilities"]}
@@ -49,7 +49,7 @@ async def test_connecting_makes_tools_into_capabilities(shop: Toolshop) -> None:
     assert names_of(shop.notes) == ["search_notes"]
 
 
-async def test_a_tool_that_sends_waits_for_a_person_and_goes_once(shop: Toolshop) -> None:
+async def test_a_tool_that_sends_waits_for_a_person_and_goes_once(shop: ToolServers) -> None:
     await shop.connect("notes")
     held = await shop.call("notes.send_note", text="hello")
     before = names_of(shop.notes)
@@ -62,7 +62,7 @@ async def test_a_tool_that_sends_waits_for_a_person_and_goes_once(shop: Toolshop
     assert "mainspring/key" in meta
 
 
-async def test_a_draft_is_not_sent_with_a_tool_that_was_changed(shop: Toolshop) -> None:
+async def test_a_draft_is_not_sent_with_a_tool_that_was_changed(shop: ToolServers) -> None:
     one = await shop.connect("notes")
     held = await shop.call("notes.send_note", text="hello")
     shop.notes.script.tools[1] = {**SEND, "description": "Sends it to everybody."}
@@ -87,7 +87,7 @@ async def test_a_draft_is_not_sent_with_a_tool_that_was_changed(shop: Toolshop) 
     ids=["description", "title", "input", "output", "hints"],
 )
 async def test_a_tool_that_is_changed_is_held_back_until_somebody_agrees_to_just_that(
-    shop: Toolshop, change: dict[str, Any]
+    shop: ToolServers, change: dict[str, Any]
 ) -> None:
     one = await shop.connect("notes")
     await shop.call("notes.search_notes", text="a")
@@ -127,7 +127,7 @@ async def test_a_tool_that_is_changed_is_held_back_until_somebody_agrees_to_just
 
 
 async def test_a_tool_that_is_changed_between_two_looks_is_called_as_it_was_agreed_to(
-    shop: Toolshop,
+    shop: ToolServers,
 ) -> None:
     """The server is not asked what it says before every call; what it says reaches nobody."""
     await shop.connect("notes")
@@ -137,7 +137,7 @@ async def test_a_tool_that_is_changed_between_two_looks_is_called_as_it_was_agre
     assert "IGNORE" not in str(shown)
 
 
-async def test_another_name_is_a_tool_that_is_gone_and_one_that_is_new(shop: Toolshop) -> None:
+async def test_another_name_is_a_tool_that_is_gone_and_one_that_is_new(shop: ToolServers) -> None:
     one = await shop.connect("notes")
     shop.notes.script.tools[0] = {**LOOK, "name": "find_notes"}
     after = await shop.harvest(one)
@@ -153,7 +153,7 @@ async def test_another_name_is_a_tool_that_is_gone_and_one_that_is_new(shop: Too
 
 
 async def test_somebody_who_wants_to_look_first_agrees_to_what_they_choose(
-    shop: Toolshop,
+    shop: ToolServers,
 ) -> None:
     one = await shop.connect("notes", agree=False)
     before = await shop.look(one)
@@ -177,7 +177,7 @@ async def test_somebody_who_wants_to_look_first_agrees_to_what_they_choose(
     assert names_of(shop.notes) == ["weather"]
 
 
-async def test_two_servers_with_a_tool_of_one_name_do_not_mix(shop: Toolshop) -> None:
+async def test_two_servers_with_a_tool_of_one_name_do_not_mix(shop: ToolServers) -> None:
     await shop.connect("notes")
     await shop.connect("other", shop.other)
     await shop.call("other.search_notes", text="a")
@@ -190,7 +190,7 @@ async def test_two_servers_with_a_tool_of_one_name_do_not_mix(shop: Toolshop) ->
 
 
 async def test_no_alias_stands_for_what_is_ours_or_for_another_connection(
-    shop: Toolshop,
+    shop: ToolServers,
 ) -> None:
     await shop.connect("notes")
 
@@ -231,7 +231,7 @@ NO_SERVERS = (
 )
 
 
-async def test_programs_files_and_sockets_cannot_be_connected(shop: Toolshop) -> None:
+async def test_programs_files_and_sockets_cannot_be_connected(shop: ToolServers) -> None:
     for url in NO_SERVERS:
         given = {"alias": "notes", "server_url": url}
         refusal = await shop.refused("POST", "/connections", given)
@@ -247,7 +247,7 @@ async def test_programs_files_and_sockets_cannot_be_connected(shop: Toolshop) ->
     assert shop.notes.sent == []
 
 
-async def test_addresses_inside_are_not_reached(shop: Toolshop) -> None:
+async def test_addresses_inside_are_not_reached(shop: ToolServers) -> None:
     for host in ("localhost", "127.0.0.2", "169.254.169.254", "10.0.0.1", "[::1]"):
         given = {"alias": "notes", "server_url": f"https://{host}/mcp"}
         refusal = await shop.refused("POST", "/connections", given)
@@ -256,7 +256,7 @@ async def test_addresses_inside_are_not_reached(shop: Toolshop) -> None:
     assert (await shop.ask("GET", "/connections"))["connections"] == []
 
 
-async def test_what_is_given_for_signing_in_must_fit(shop: Toolshop) -> None:
+async def test_what_is_given_for_signing_in_must_fit(shop: ToolServers) -> None:
     base = {"alias": "notes", "server_url": shop.notes.url}
 
     async def pointer(**more: Any) -> str:
@@ -285,7 +285,7 @@ async def test_what_is_given_for_signing_in_must_fit(shop: Toolshop) -> None:
     ],
 )
 async def test_a_server_that_says_too_much_or_nonsense_is_told_and_changes_nothing(
-    shop: Toolshop, mode: str
+    shop: ToolServers, mode: str
 ) -> None:
     one = await shop.connect("notes")
     shop.notes.script.mode = mode
@@ -299,7 +299,7 @@ async def test_a_server_that_says_too_much_or_nonsense_is_told_and_changes_nothi
     assert shown["connection"]["tools"]["agreed"] == 3
 
 
-async def test_a_server_that_cannot_be_used_is_not_connected(shop: Toolshop) -> None:
+async def test_a_server_that_cannot_be_used_is_not_connected(shop: ToolServers) -> None:
     shop.notes.script.mode = "html"
     given = {"alias": "notes", "server_url": shop.notes.url}
     refusal = await shop.refused("POST", "/connections", given)
@@ -309,7 +309,7 @@ async def test_a_server_that_cannot_be_used_is_not_connected(shop: Toolshop) -> 
 
 
 async def test_a_long_description_is_cut_and_unusable_tools_are_shown_with_their_reason(
-    shop: Toolshop,
+    shop: ToolServers,
 ) -> None:
     shop.notes.script.tools = [
         tool("get_long", "x" * 2_000_000),
@@ -336,7 +336,7 @@ async def test_a_long_description_is_cut_and_unusable_tools_are_shown_with_their
     assert (refusal["status"], refusal["code"]) == (422, "tool_unusable")
 
 
-async def test_an_answer_in_another_shape_blames_the_server(shop: Toolshop) -> None:
+async def test_an_answer_in_another_shape_blames_the_server(shop: ToolServers) -> None:
     schema = {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}
     shop.notes.script.tools = [{**LOOK, "outputSchema": schema}]
     await shop.connect("notes")
@@ -352,7 +352,7 @@ async def test_an_answer_in_another_shape_blames_the_server(shop: Toolshop) -> N
     assert found == {"n": 1}
 
 
-async def test_a_tool_that_fails_is_a_problem_with_its_own_sentence(shop: Toolshop) -> None:
+async def test_a_tool_that_fails_is_a_problem_with_its_own_sentence(shop: ToolServers) -> None:
     shop.notes.script.tools = [tool("fail", annotations={"readOnlyHint": True})]
     await shop.connect("notes")
     refusal = await shop.refused("POST", "/capabilities/notes.fail", {"text": "why"})
@@ -361,7 +361,7 @@ async def test_a_tool_that_fails_is_a_problem_with_its_own_sentence(shop: Toolsh
     assert "why" in refusal["detail"]
 
 
-async def test_a_step_calls_a_tool_directly_and_what_sends_is_a_draft(shop: Toolshop) -> None:
+async def test_a_step_calls_a_tool_directly_and_what_sends_is_a_draft(shop: ToolServers) -> None:
     await shop.connect("notes")
     plan = document(
         step("look", "notes.search_notes", {"text": "tax"}),
@@ -378,7 +378,7 @@ async def test_a_step_calls_a_tool_directly_and_what_sends_is_a_draft(shop: Tool
 
 
 async def test_a_run_that_calls_a_tool_that_is_held_back_says_so_and_is_not_tried_again(
-    shop: Toolshop,
+    shop: ToolServers,
 ) -> None:
     one = await shop.connect("notes")
     plan = document(step("look", "notes.search_notes", {"text": "tax"}), name="will be held")
@@ -412,7 +412,7 @@ async def test_a_run_that_calls_a_tool_that_is_held_back_says_so_and_is_not_trie
 
 
 async def test_what_is_held_back_is_told_once_with_the_automations_that_use_it(
-    shop: Toolshop,
+    shop: ToolServers,
 ) -> None:
     one = await shop.connect("notes")
     await shop.save(document(step("look", "notes.search_notes", {"text": "a"}), name="Digest A"))
@@ -431,7 +431,7 @@ async def test_what_is_held_back_is_told_once_with_the_automations_that_use_it(
     assert "Digest A" in tools["search_notes"]["used_by"]
 
 
-async def test_a_client_over_mcp_sees_and_calls_them(shop: Toolshop) -> None:
+async def test_a_client_over_mcp_sees_and_calls_them(shop: ToolServers) -> None:
     await shop.connect("notes")
     async with connected(shop.api.address, shop.api.token) as client:
         listed = {one.name: one for one in (await client.list_tools()).tools}
@@ -444,22 +444,26 @@ async def test_a_client_over_mcp_sees_and_calls_them(shop: Toolshop) -> None:
     assert found.structured_content["json"]["arguments"] == {"text": "tax"}
 
 
-async def test_another_workspace_neither_sees_nor_calls_nor_changes_them(shop: Toolshop) -> None:
+async def test_another_workspace_neither_sees_nor_calls_nor_changes_them(shop: ToolServers) -> None:
     one = await shop.connect("notes")
-    listed = (await shop.beside("GET", "/connections")).json()["connections"]
-    offered = (await shop.beside("GET", "/capabilities")).json()["capabilities"]
-    called = await shop.beside("POST", "/capabilities/notes.search_notes", {"text": "a"})
+    listed = (await shop.as_other_tenant("GET", "/connections")).json()["connections"]
+    offered = (await shop.as_other_tenant("GET", "/capabilities")).json()["capabilities"]
+    called = await shop.as_other_tenant("POST", "/capabilities/notes.search_notes", {"text": "a"})
     digest = (await shop.look(one))["search_notes"]["hash"]
     tools = {"tools": [{"name": "search_notes", "hash": digest}]}
     answers = [
-        await shop.beside("GET", f"/connections/{one}"),
-        await shop.beside("POST", f"/connections/{one}/harvest"),
-        await shop.beside("POST", f"/connections/{one}/agree", tools),
-        await shop.beside("POST", f"/connections/{one}/refuse", {"tools": ["search_notes"]}),
-        await shop.beside("POST", f"/connections/{one}/sign-in"),
-        await shop.beside("PUT", f"/connections/{one}/tools/weather/effect", {"effect": "read"}),
+        await shop.as_other_tenant("GET", f"/connections/{one}"),
+        await shop.as_other_tenant("POST", f"/connections/{one}/harvest"),
+        await shop.as_other_tenant("POST", f"/connections/{one}/agree", tools),
+        await shop.as_other_tenant(
+            "POST", f"/connections/{one}/refuse", {"tools": ["search_notes"]}
+        ),
+        await shop.as_other_tenant("POST", f"/connections/{one}/sign-in"),
+        await shop.as_other_tenant(
+            "PUT", f"/connections/{one}/tools/weather/effect", {"effect": "read"}
+        ),
     ]
-    await shop.beside("DELETE", f"/connections/{one}")
+    await shop.as_other_tenant("DELETE", f"/connections/{one}")
 
     assert listed == []
     assert not [entry for entry in offered if entry["id"].startswith("notes.")]
@@ -468,15 +472,15 @@ async def test_another_workspace_neither_sees_nor_calls_nor_changes_them(shop: T
     assert {answer.json()["code"] for answer in answers} == {"connection_missing"}
     await shop.call("notes.search_notes", text="still there")
     # Under the same alias it has tools of its own.
-    mine = await shop.beside(
+    mine = await shop.as_other_tenant(
         "POST", "/connections", {"alias": "notes", "server_url": shop.other.url}
     )
-    await shop.beside("POST", "/capabilities/notes.search_notes", {"text": "theirs"})
+    await shop.as_other_tenant("POST", "/capabilities/notes.search_notes", {"text": "theirs"})
     assert len(names_of(shop.other)) == 1
-    await shop.beside("DELETE", f"/connections/{mine.json()['connection']['id']}")
+    await shop.as_other_tenant("DELETE", f"/connections/{mine.json()['connection']['id']}")
 
 
-async def test_a_token_goes_in_and_never_comes_out(shop: Toolshop) -> None:
+async def test_a_token_goes_in_and_never_comes_out(shop: ToolServers) -> None:
     shop.notes.script.tokens = ["tok-very-secret"]
     wrong = {"alias": "notes", "server_url": shop.notes.url, "token": "tok-wrong"}
     refusal = await shop.refused("POST", "/connections", wrong)
@@ -485,12 +489,15 @@ async def test_a_token_goes_in_and_never_comes_out(shop: Toolshop) -> None:
     shown = [
         await shop.ask("GET", f"/connections/{one}"),
         await shop.ask("GET", "/connections"),
-        [dict(row) for row in await shop.house.database.fetch("SELECT * FROM direct_calls")],
-        [dict(row) for row in await shop.house.database.fetch("SELECT * FROM audit_log")],
-        [dict(row) for row in await shop.house.database.fetch("SELECT * FROM mcp_connections")],
+        [dict(row) for row in await shop.application.database.fetch("SELECT * FROM direct_calls")],
+        [dict(row) for row in await shop.application.database.fetch("SELECT * FROM audit_log")],
+        [
+            dict(row)
+            for row in await shop.application.database.fetch("SELECT * FROM mcp_connections")
+        ],
     ]
     await shop.ask("DELETE", f"/connections/{one}")
-    left = await shop.house.database.fetchval(
+    left = await shop.application.database.fetchval(
         "SELECT count(*) FROM secrets WHERE kind = 'connection'"
     )
 
@@ -501,7 +508,7 @@ async def test_a_token_goes_in_and_never_comes_out(shop: Toolshop) -> None:
     assert left == 0
 
 
-async def test_after_disconnecting_there_is_nothing_left_to_call(shop: Toolshop) -> None:
+async def test_after_disconnecting_there_is_nothing_left_to_call(shop: ToolServers) -> None:
     one = await shop.connect("notes")
     await shop.call("notes.search_notes", text="a")
     first = await shop.ask("DELETE", f"/connections/{one}")
@@ -514,10 +521,10 @@ async def test_after_disconnecting_there_is_nothing_left_to_call(shop: Toolshop)
     assert len(names_of(shop.notes)) == 1
 
 
-async def test_tools_survive_a_restart_between_connecting_and_calling(shop: Toolshop) -> None:
+async def test_tools_survive_a_restart_between_connecting_and_calling(shop: ToolServers) -> None:
     await shop.connect("notes")
     owner = CapabilityCaller(Actor(FIRST_WORKSPACE, "member", FIRST_MEMBER, role=Role.OWNER))
-    async with opened(shop.house.settings) as later:
+    async with opened(shop.application.settings) as later:
         found = await later.gate.direct(owner, "notes.search_notes", {"text": "later"})
         held = await later.gate.direct(owner, "notes.send_note", {"text": "later"})
 
@@ -526,12 +533,12 @@ async def test_tools_survive_a_restart_between_connecting_and_calling(shop: Tool
 
 
 async def test_a_process_that_still_remembers_the_old_tool_does_not_call_it(
-    shop: Toolshop, monkeypatch: pytest.MonkeyPatch
+    shop: ToolServers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mainspring.connections.mcp_servers.tool_registry.FRESH_SECONDS", 3_600.0)
     one = await shop.connect("notes")
     owner = CapabilityCaller(Actor(FIRST_WORKSPACE, "member", FIRST_MEMBER, role=Role.OWNER))
-    async with opened(shop.house.settings) as other:
+    async with opened(shop.application.settings) as other:
 
         async def code() -> str:
             with pytest.raises(Problem) as refused:
@@ -551,9 +558,9 @@ async def test_a_process_that_still_remembers_the_old_tool_does_not_call_it(
     assert names_of(shop.notes) == ["search_notes"]
 
 
-async def test_what_is_held_back_is_no_word_but_for_whoever_names_it(shop: Toolshop) -> None:
+async def test_what_is_held_back_is_no_word_but_for_whoever_names_it(shop: ToolServers) -> None:
     await shop.connect("notes", agree=False)
-    words = shop.house.registry
+    words = shop.application.registry
     plain = await words.of(FIRST_WORKSPACE)
     named = await words.of(FIRST_WORKSPACE, needing=["notes.weather"])
     told = named.capabilities["notes.weather"]
@@ -564,10 +571,10 @@ async def test_what_is_held_back_is_no_word_but_for_whoever_names_it(shop: Tools
 
 
 async def test_what_has_not_changed_stays_the_same_object_and_natives_ask_nobody(
-    shop: Toolshop,
+    shop: ToolServers,
 ) -> None:
     one = await shop.connect("notes")
-    words = shop.house.registry
+    words = shop.application.registry
     before = await words.of(FIRST_WORKSPACE, needing=["notes.search_notes", "notes.weather"])
     said = {"effect": "read"}
     await shop.ask("PUT", f"/connections/{one}/tools/weather/effect", said)
@@ -580,11 +587,11 @@ async def test_what_has_not_changed_stays_the_same_object_and_natives_ask_nobody
 
     name = "notes.search_notes"
     assert after.capabilities[name] is before.capabilities[name]
-    native = await shop.house.gate.find(FIRST_WORKSPACE, "http_fetch")
+    native = await shop.application.gate.find(FIRST_WORKSPACE, "http_fetch")
     assert native is words.capabilities["http_fetch"]
 
 
-async def test_a_program_does_not_say_that_a_tool_which_sends_only_reads(shop: Toolshop) -> None:
+async def test_a_program_does_not_say_that_a_tool_which_sends_only_reads(shop: ToolServers) -> None:
     one = await shop.connect("notes")
     place = f"/connections/{one}/tools/{{}}/effect"
     told = await shop.refused("PUT", place.format("send_note"), {"effect": "read"}, program=True)
@@ -603,7 +610,7 @@ async def test_a_program_does_not_say_that_a_tool_which_sends_only_reads(shop: T
 
 
 async def test_a_program_does_not_aim_an_agreed_tool_at_another_server_or_account(
-    shop: Toolshop,
+    shop: ToolServers,
 ) -> None:
     config = {"text": "hello"}
     plan = document(step("tell", "notes.send_note", config, approval="automatic"), name="Tells")

@@ -104,7 +104,7 @@ async def test_a_server_of_tokens_sends_people_to_itself_or_tells_its_name(
         with pytest.raises(PermissionDenied) as elsewhere:
             await sent_away(room, other)
         # One that says it tells its name must do so; the honest one does not know of that.
-        evil.script.tell_iss = True
+        evil.script.send_iss = True
         brought = await agreed(await sent_away(room, other))
         with pytest.raises(PermissionDenied) as nameless:
             await come_back(room, other, brought)

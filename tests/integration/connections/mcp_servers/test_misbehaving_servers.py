@@ -26,7 +26,7 @@ from tests.kit.bench import document, step
 from tests.kit.mcp_server import tool
 from tests.kit.tenants import NEIGHBOUR
 from tests.kit.tool_connections import OWNER
-from tests.kit.tool_servers import LOOK, Toolshop
+from tests.kit.tool_servers import LOOK, ToolServers
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -43,35 +43,35 @@ _BREAK = """
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module", autouse=True)
-async def breakable(shared: Toolshop) -> None:
-    await shared.house.database.execute(_BREAK)
+async def breakable(shared: ToolServers) -> None:
+    await shared.application.database.execute(_BREAK)
 
 
-def watcher(shop: Toolshop) -> McpToolDiscovery:
-    application = shop.house
+def watcher(shop: ToolServers) -> McpToolDiscovery:
+    application = shop.application
     return McpToolDiscovery(
         application.database, application.outside, application.clock, application.limits
     )
 
 
-def switchboard(shop: Toolshop) -> McpConnectionService:
-    words = shop.house.registry
+def switchboard(shop: ToolServers) -> McpConnectionService:
+    words = shop.application.registry
     assert isinstance(words, ApplicationRegistry)
     return words.mcp_connection_service
 
 
-async def left_behind(shop: Toolshop, alias: str) -> UUID:
+async def left_behind(shop: ToolServers, alias: str) -> UUID:
     """A connection whose process ended before it looked at any tool."""
-    async with WorkspaceDatabase(shop.house.database, FIRST_WORKSPACE).transaction() as tx:
+    async with WorkspaceDatabase(shop.application.database, FIRST_WORKSPACE).transaction() as tx:
         made = await rows.add_http(tx, FIRST_WORKSPACE, FIRST_MEMBER, alias, shop.notes.url)
     return made.id
 
 
-async def make_due(shop: Toolshop) -> None:
-    await shop.house.database.execute("UPDATE mcp_connections SET harvest_due_at = now()")
+async def make_due(shop: ToolServers) -> None:
+    await shop.application.database.execute("UPDATE mcp_connections SET harvest_due_at = now()")
 
 
-async def test_a_twin_name_does_not_keep_a_change_from_being_held_back(shop: Toolshop) -> None:
+async def test_a_twin_name_does_not_keep_a_change_from_being_held_back(shop: ToolServers) -> None:
     shop.notes.script.tools += [tool("y" * 100 + "a"), tool("y" * 100 + "b")]
     one = await shop.connect("notes")
     before = await shop.look(one)
@@ -90,7 +90,7 @@ async def test_a_twin_name_does_not_keep_a_change_from_being_held_back(shop: Too
     assert "Several" in after["weather"]["reason"]
 
 
-async def test_a_connect_that_fails_or_is_given_up_leaves_nothing_behind(shop: Toolshop) -> None:
+async def test_a_connect_that_fails_or_is_given_up_leaves_nothing_behind(shop: ToolServers) -> None:
     given = {"alias": "notes", "server_url": shop.notes.url}
     shop.notes.script.tools = [tool("breaks")]
     answer = await shop.client.post("/api/v1/connections", json=given)
@@ -110,7 +110,9 @@ async def test_a_connect_that_fails_or_is_given_up_leaves_nothing_behind(shop: T
     assert (connecting.cancelled(), listed) == (True, [])
 
 
-async def test_a_harvest_that_breaks_is_shown_and_the_others_are_looked_at(shop: Toolshop) -> None:
+async def test_a_harvest_that_breaks_is_shown_and_the_others_are_looked_at(
+    shop: ToolServers,
+) -> None:
     shop.other.script.tools = [tool("look")]
     broken = await shop.connect("broken", shop.other)
     for number in range(5):
@@ -129,7 +131,7 @@ async def test_a_harvest_that_breaks_is_shown_and_the_others_are_looked_at(shop:
     assert list(await shop.look(broken)) == ["look"]
 
 
-async def test_a_first_look_that_comes_later_agrees_in_nobodys_name(shop: Toolshop) -> None:
+async def test_a_first_look_that_comes_later_agrees_in_nobodys_name(shop: ToolServers) -> None:
     one = await left_behind(shop, "late")
     await make_due(shop)
     before = len(await shop.messages())
@@ -143,7 +145,7 @@ async def test_a_first_look_that_comes_later_agrees_in_nobodys_name(shop: Toolsh
 
 
 async def test_another_server_under_an_alias_does_not_inherit_what_was_granted(
-    shop: Toolshop,
+    shop: ToolServers,
 ) -> None:
     one = await shop.connect("heir")
     mine = document(step("a", "heir.search_notes", {"text": "private"}), name="Weekly digest")
@@ -195,7 +197,7 @@ async def test_a_list_compares_some_tools_and_each_one_by_itself(shop: Toolshop)
     assert last["differences"] == ["- description: Does t11.", "+ description: Else."]
 
 
-async def test_calls_and_looks_go_on_while_the_threads_of_all_are_taken(shop: Toolshop) -> None:
+async def test_calls_and_looks_go_on_while_the_threads_of_all_are_taken(shop: ToolServers) -> None:
     one = await shop.connect("notes")
     go_on = threading.Event()
     with taken_threads(go_on):
@@ -218,8 +220,8 @@ def taken_threads(go_on: threading.Event) -> Iterator[None]:
         del waiting
 
 
-async def test_a_workspace_agrees_to_so_much_and_no_more(shop: Toolshop) -> None:
-    application = shop.house
+async def test_a_workspace_agrees_to_so_much_and_no_more(shop: ToolServers) -> None:
+    application = shop.application
     one = await left_behind(shop, "large")
     small = replace(application.limits, workspace_tools_bytes=100)
     harvester = McpToolDiscovery(
@@ -235,11 +237,11 @@ async def test_a_workspace_agrees_to_so_much_and_no_more(shop: Toolshop) -> None
     assert shown["connection"]["harvest_error"]["code"] == "too_many_tools"
 
 
-async def test_what_was_not_used_for_long_is_forgotten_and_read_again(shop: Toolshop) -> None:
-    application = shop.house
+async def test_what_was_not_used_for_long_is_forgotten_and_read_again(shop: ToolServers) -> None:
+    application = shop.application
     await shop.connect("notes")
     given = {"alias": "theirs", "server_url": shop.notes.url}
-    made = (await shop.beside("POST", "/connections", given)).json()["connection"]["id"]
+    made = (await shop.as_other_tenant("POST", "/connections", given)).json()["connection"]["id"]
     roomy = McpToolRegistry(application.database, application.outside, application.limits)
     narrow = McpToolRegistry(
         application.database, application.outside, application.limits, most_bytes=10
@@ -252,10 +254,10 @@ async def test_what_was_not_used_for_long_is_forgotten_and_read_again(shop: Tool
         return first is again, list(first) == list(again) != []
 
     assert (await kept(roomy), await kept(narrow)) == ((True, True), (False, True))
-    assert (await shop.beside("DELETE", f"/connections/{made}")).status_code == 200
+    assert (await shop.as_other_tenant("DELETE", f"/connections/{made}")).status_code == 200
 
 
-async def test_capabilities_are_told_in_pages_to_whoever_asks_for_pages(shop: Toolshop) -> None:
+async def test_capabilities_are_told_in_pages_to_whoever_asks_for_pages(shop: ToolServers) -> None:
     await shop.connect("notes")
     whole = await shop.ask("GET", "/capabilities")
     found: list[Any] = []
@@ -273,7 +275,9 @@ async def test_capabilities_are_told_in_pages_to_whoever_asks_for_pages(shop: To
     assert wrong["status"] == 422
 
 
-async def test_an_answer_that_is_no_value_or_never_comes_blames_the_server(shop: Toolshop) -> None:
+async def test_an_answer_that_is_no_value_or_never_comes_blames_the_server(
+    shop: ToolServers,
+) -> None:
     await shop.connect("notes")
     deep: Any = 1
     for _ in range(150):
@@ -294,7 +298,7 @@ async def test_an_answer_that_is_no_value_or_never_comes_blames_the_server(shop:
 
 
 async def test_a_program_changes_no_server_behind_the_tools_of_an_archived_automation(
-    shop: Toolshop,
+    shop: ToolServers,
 ) -> None:
     """It comes back with what was agreed to, and would call the tools of another server."""
     one = await shop.connect("away", token="a token of ours")

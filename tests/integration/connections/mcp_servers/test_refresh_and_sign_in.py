@@ -16,16 +16,16 @@ from mainspring.gate.callers import CapabilityCaller
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from tests.kit.mcp_server import tool
 from tests.kit.people import browser
-from tests.kit.tool_servers import ODD, Toolshop
+from tests.kit.tool_servers import ODD, ToolServers
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 NOBODY = "01900000-0000-7000-8000-0000000000ff"
 
 
-async def test_two_processes_that_look_once_a_day_do_not_both_look(shop: Toolshop) -> None:
+async def test_two_processes_that_look_once_a_day_do_not_both_look(shop: ToolServers) -> None:
     one = await shop.connect("notes")
-    application = shop.house
+    application = shop.application
     watchers = [
         McpToolDiscovery(
             application.database, application.outside, application.clock, application.limits
@@ -47,9 +47,9 @@ async def test_two_processes_that_look_once_a_day_do_not_both_look(shop: Toolsho
     assert (tools["get_more"]["state"], due) == ("new", True)
 
 
-async def test_the_watch_looks_at_what_is_due_until_it_is_stopped(shop: Toolshop) -> None:
+async def test_the_watch_looks_at_what_is_due_until_it_is_stopped(shop: ToolServers) -> None:
     one = await shop.connect("notes")
-    application = shop.house
+    application = shop.application
     await application.database.execute("UPDATE mcp_connections SET harvest_due_at = now()")
     shop.notes.script.tools.append(tool("get_more"))
     watcher = McpToolDiscovery(
@@ -66,9 +66,9 @@ async def test_the_watch_looks_at_what_is_due_until_it_is_stopped(shop: Toolshop
     assert watching.exception() is None
 
 
-async def test_a_server_that_is_away_is_tried_again_and_its_tools_stay(shop: Toolshop) -> None:
+async def test_a_server_that_is_away_is_tried_again_and_its_tools_stay(shop: ToolServers) -> None:
     one = await shop.connect("notes")
-    application = shop.house
+    application = shop.application
     shop.notes.script.mode = "server_error"
     await application.database.execute("UPDATE mcp_connections SET harvest_due_at = now()")
     watcher = McpToolDiscovery(
@@ -86,7 +86,7 @@ async def test_a_server_that_is_away_is_tried_again_and_its_tools_stay(shop: Too
 
 
 async def test_whoever_signs_in_elsewhere_comes_back_to_a_workspace_with_tools(
-    shop: Toolshop,
+    shop: ToolServers,
 ) -> None:
     shop.notes.script.oauth = True
     async with browser(shop.api, FIRST_MEMBER) as mine:
@@ -97,8 +97,8 @@ async def test_whoever_signs_in_elsewhere_comes_back_to_a_workspace_with_tools(
         place = urlsplit(sent_back)
         query = f"{place.query}&session_state=x"
         # As a browser comes from another site: without its cookie.
-        first = await shop.api.stranger.get(place.path, params=dict(parse_qsl(query)))
-        unknown = await shop.api.stranger.get(
+        first = await shop.api.anonymous.get(place.path, params=dict(parse_qsl(query)))
+        unknown = await shop.api.anonymous.get(
             place.path, params={**dict(parse_qsl(query)), "again": "1"}
         )
         back = await mine.client.get(place.path, params={**dict(parse_qsl(query)), "again": "1"})
@@ -115,7 +115,7 @@ async def test_whoever_signs_in_elsewhere_comes_back_to_a_workspace_with_tools(
     assert (shown["health"], shown["tools"]["agreed"]) == ("ok", 3)
 
 
-async def test_coming_back_with_nonsense_is_a_page_that_says_so(shop: Toolshop) -> None:
+async def test_coming_back_with_nonsense_is_a_page_that_says_so(shop: ToolServers) -> None:
     path = f"/api/v1/connections/{NOBODY}/sign-in/callback"
     async with browser(shop.api, FIRST_MEMBER) as mine:
         answers = [
@@ -125,7 +125,7 @@ async def test_coming_back_with_nonsense_is_a_page_that_says_so(shop: Toolshop) 
             await mine.client.get(f"{path}?state=a&state=b&code=c"),
             await mine.client.get(f"{path.replace(NOBODY, 'nobody')}?state=a&code=c"),
         ]
-    led = await shop.api.stranger.get(path, params={"state": '"><script>alert(1)</script>'})
+    led = await shop.api.anonymous.get(path, params={"state": '"><script>alert(1)</script>'})
 
     assert {answer.status_code for answer in answers} == {404}
     assert all(answer.headers["content-type"].startswith("text/html") for answer in answers)
@@ -133,7 +133,7 @@ async def test_coming_back_with_nonsense_is_a_page_that_says_so(shop: Toolshop) 
     assert not any("<b>no" in answer.text for answer in answers)
 
 
-async def test_what_is_not_there_is_told_as_that(shop: Toolshop) -> None:
+async def test_what_is_not_there_is_told_as_that(shop: ToolServers) -> None:
     one = await shop.connect("notes")
     agree = {"tools": [{"name": "no_such", "hash": "0" * 64}]}
     refusal = await shop.refused("POST", f"/connections/{one}/agree", agree)
@@ -142,7 +142,7 @@ async def test_what_is_not_there_is_told_as_that(shop: Toolshop) -> None:
     assert (await shop.refused("GET", f"/connections/{NOBODY}"))["code"] == "connection_missing"
     assert (await shop.refused("GET", f"/connections/{one}?tool=no"))["status"] == 404
     with pytest.raises(Problem):
-        await shop.house.gate.direct(
+        await shop.application.gate.direct(
             CapabilityCaller(Actor(FIRST_WORKSPACE, "member", FIRST_MEMBER, role=Role.EDITOR)),
             "disconnect_mcp_server",
             {"connection_id": one},

@@ -24,7 +24,7 @@ from mainspring.surfaces.services import ApplicationServices
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from tests.kit.agents import thinking
 from tests.kit.bench import document, step
-from tests.kit.tool_servers import LOOK, SEND, Toolshop
+from tests.kit.tool_servers import LOOK, SEND, ToolServers
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -32,7 +32,7 @@ SEARCH = document(step("look", "notes.search_notes", {"text": "tax"}), name="Loo
 
 
 @pytest_asyncio.fixture(loop_scope="module")
-async def shop(shared: Toolshop) -> Toolshop:
+async def shop(shared: ToolServers) -> ToolServers:
     await shared.reset()
     for one in (await shared.ask("POST", "/capabilities/list_models", {}))["connections"]:
         await shared.call("disconnect_model", name=one["name"])
@@ -44,7 +44,7 @@ def places(result: Any) -> dict[str, str]:
 
 
 async def test_what_uses_a_held_back_tool_is_saved_and_activated_with_a_doubt(
-    shop: Toolshop,
+    shop: ToolServers,
 ) -> None:
     one = await shop.connect("notes")
     shop.notes.script.tools[0] = {**LOOK, "description": "Finds notes, and more."}
@@ -67,7 +67,7 @@ async def test_what_uses_a_held_back_tool_is_saved_and_activated_with_a_doubt(
     assert not after["warnings"]
 
 
-async def test_a_model_that_cannot_be_asked_is_doubted_where_it_is_named(shop: Toolshop) -> None:
+async def test_a_model_that_cannot_be_asked_is_doubted_where_it_is_named(shop: ToolServers) -> None:
     asking = thinking(name="Asks", model="anthropic/claude-sonnet-4-6")
     alone = await shop.ask("POST", "/validate", asking)
     await shop.call("connect_model", name="anthropic", key="sk-ant-0123456789")
@@ -98,7 +98,7 @@ async def test_a_model_that_cannot_be_asked_is_doubted_where_it_is_named(shop: T
 
 
 async def test_running_a_file_shows_the_grants_that_a_pattern_over_tools_gives(
-    shop: Toolshop,
+    shop: ToolServers,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -112,7 +112,7 @@ async def test_running_a_file_shows_the_grants_that_a_pattern_over_tools_gives(
     @asynccontextmanager
     async def enter(settings: Any) -> AsyncIterator[ApplicationServices]:
         del settings
-        yield application_services(shop.house)
+        yield application_services(shop.application)
 
     context = CommandContext(ApplicationFactory(enter, build_registry))
     code = await run_file(context, Screen(), str(file), (), None, 30.0, mode="dry_run")
@@ -127,7 +127,7 @@ async def test_running_a_file_shows_the_grants_that_a_pattern_over_tools_gives(
 
 
 async def test_what_is_not_there_gets_a_way_out_and_no_pattern_stands_for_what_changes_automations(
-    shop: Toolshop,
+    shop: ToolServers,
 ) -> None:
     await shop.connect("notes")
     names = ("jira.*", "jira.zzz", "notes.nothing_at_all_like_it", "*_automation")
@@ -154,7 +154,7 @@ async def test_what_is_not_there_gets_a_way_out_and_no_pattern_stands_for_what_c
 
 
 async def test_another_token_lets_a_connection_in_again_and_keeps_what_was_agreed_to(
-    shop: Toolshop,
+    shop: ToolServers,
 ) -> None:
     one = await shop.connect("notes")
     await shop.ask("PUT", f"/connections/{one}/tools/weather/effect", {"effect": "read"})
@@ -163,7 +163,7 @@ async def test_another_token_lets_a_connection_in_again_and_keeps_what_was_agree
     empty = await shop.refused("PUT", f"/connections/{one}/token", {"token": ""})
     changed = await shop.ask("PUT", f"/connections/{one}/token", {"token": "tok-new-0123456789"})
     tools = await shop.harvest(one)
-    kept = await shop.house.database.fetch("SELECT detail::text AS said FROM audit_log")
+    kept = await shop.application.database.fetch("SELECT detail::text AS said FROM audit_log")
 
     assert "connections token notes" in shut["suggestion"]
     assert empty["errors"][0]["pointer"] == "/token"
@@ -176,7 +176,9 @@ async def test_another_token_lets_a_connection_in_again_and_keeps_what_was_agree
     assert not [row for row in kept if "tok-new" in row["said"]]
 
 
-async def test_that_a_tool_only_reads_is_asked_for_anew_when_it_is_another(shop: Toolshop) -> None:
+async def test_that_a_tool_only_reads_is_asked_for_anew_when_it_is_another(
+    shop: ToolServers,
+) -> None:
     one = await shop.connect("notes")
     await shop.ask("PUT", f"/connections/{one}/tools/send_note/effect", {"effect": "read"})
     shop.notes.script.tools[1] = {**SEND, "description": "Sends it to everybody."}
@@ -190,7 +192,7 @@ async def test_that_a_tool_only_reads_is_asked_for_anew_when_it_is_another(shop:
     assert "said again" not in after["effect_because"]
 
 
-async def test_changed_tools_are_asked_about_like_every_other_consent(shop: Toolshop) -> None:
+async def test_changed_tools_are_asked_about_like_every_other_consent(shop: ToolServers) -> None:
     one = await shop.connect("notes")
     await shop.save(document(step("look", "notes.search_notes", {"text": "a"}), name="Reader"))
     assert (await shop.ask("GET", "/consents"))["consents"] == []
@@ -200,7 +202,7 @@ async def test_changed_tools_are_asked_about_like_every_other_consent(shop: Tool
     (asked,) = (await shop.ask("GET", "/consents"))["consents"]
     answer = {"consent_id": one, "digest": asked["digest"], "agree": True}
     by_program = await shop.refused("POST", "/capabilities/answer_consent", answer, program=True)
-    gate = shop.house.gate
+    gate = shop.application.gate
 
     async def said(role: Role, **value: Any) -> Any:
         who = CapabilityCaller(Actor(FIRST_WORKSPACE, "member", FIRST_MEMBER, role=role))

@@ -167,7 +167,7 @@ async def test_an_answer_of_another_issuer_is_refused_and_its_code_goes_nowhere(
             assert mixed.value.code == "issuer_mismatch"
         assert double.exchanges == 0
 
-        double.script.tell_iss = False
+        double.script.send_iss = False
         await come_back(room, connection, await agreed(await sent_away(room, connection)))
 
 

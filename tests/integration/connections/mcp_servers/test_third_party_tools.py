@@ -12,7 +12,7 @@ from tests.kit.mcp_server import McpDouble
 from tests.kit.scripts import script
 from tests.kit.tenants import Person
 from tests.kit.third_party_mcp import third_party_server
-from tests.kit.tool_servers import Toolshop, opened, settings_for
+from tests.kit.tool_servers import ToolServers, opened, settings_for
 
 
 async def test_a_server_of_others_is_connected_harvested_and_called_in_every_way(
@@ -28,7 +28,7 @@ async def test_a_server_of_others_is_connected_harvested_and_called_in_every_way
             nobody = Person(
                 application.workspace_id, application.workspace_id, "", application.workspace_id
             )
-            shop = Toolshop(api, bench, there, there, nobody)
+            shop = ToolServers(api, bench, there, there, nobody)
             one = await shop.connect("every")
             tools = await shop.look(one)
             direct = await shop.call("every.echo", message="hello")

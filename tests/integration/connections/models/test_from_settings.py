@@ -21,7 +21,7 @@ KEY, OTHER = "sk-from-the-environment", "sk-another-one"
 
 async def _there(bench: Bench) -> list[tuple[ModelConnection, str | None]]:
     """Every connection with its key."""
-    vault, found = bench.house.vault, await list_all_connections(bench.house.database)
+    vault, found = bench.application.vault, await list_all_connections(bench.application.database)
     return [
         (one, (await vault.reveal(one.secret_scope, [API_KEY]))[API_KEY] if one.has_key else None)
         for one in found
@@ -32,7 +32,7 @@ async def test_a_key_is_taken_into_the_vault_at_the_start_and_forgotten(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MAINSPRING_ANTHROPIC_KEY", KEY)
-    settings = replace(bench.house.settings, anthropic_key=read_settings().anthropic_key)
+    settings = replace(bench.application.settings, anthropic_key=read_settings().anthropic_key)
     async with open_application(settings) as application:
         shown = repr(application.settings) + repr(application)
         [(made, key)] = await _there(bench)
@@ -45,7 +45,7 @@ async def test_a_key_is_taken_into_the_vault_at_the_start_and_forgotten(
 
 
 async def test_the_same_key_changes_nothing_and_another_takes_its_place(bench: Bench) -> None:
-    database, vault = bench.house.database, bench.house.vault
+    database, vault = bench.application.database, bench.application.vault
     # Somebody led the connection elsewhere; the key of the settings does not follow.
     elsewhere = Settings(openai_key=OTHER, openai_url="https://elsewhere.example/v1/")
     for settings in (elsewhere, Settings(openai_key=KEY), Settings(openai_key=KEY)):
@@ -61,7 +61,7 @@ async def test_what_cannot_be_used_is_told_without_the_key_and_keeps_nobody_from
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     bad = Settings(anthropic_key="two words", groq_key=KEY, groq_url="ftp://nowhere")
-    await take_in(bench.house.database, bench.house.vault, bad)
+    await take_in(bench.application.database, bench.application.vault, bad)
 
     assert await _there(bench) == []
     assert "MAINSPRING_ANTHROPIC_KEY was not used" in caplog.text

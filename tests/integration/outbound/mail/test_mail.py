@@ -13,7 +13,7 @@ from mainspring.contracts.limits import Limits
 from mainspring.outbound.mail.smtp import SmtpMailer, SmtpServer, Tls, read_smtp_url
 from mainspring.store.database import DatabaseClock
 from tests.kit.certificates import client_side, self_signed, server_side
-from tests.kit.mail import PASSWORD, USER, Post, mail_server, scripted_server
+from tests.kit.mail import PASSWORD, USER, MailServerDouble, mail_server, scripted_server
 
 MAIL = Mail(
     to=("ada@example.com", "bob@example.com"),
@@ -47,7 +47,7 @@ def _signed_in(port: int, tls: Tls, password: str = PASSWORD) -> SmtpServer:
 
 
 async def test_a_mail_arrives_whole_and_a_repeat_has_the_same_message_id() -> None:
-    post = Post()
+    post = MailServerDouble()
     async with mail_server(post) as port:
         server = read_smtp_url(f"smtp://127.0.0.1:{port}")
         assert server is not None
@@ -56,17 +56,17 @@ async def test_a_mail_arrives_whole_and_a_repeat_has_the_same_message_id() -> No
     assert receipts[0] == receipts[1]
     assert receipts[0].accepted == ("ada@example.com", "bob@example.com", "cy@example.com")
     assert receipts[0].refused == {}
-    assert [letter["Message-ID"] for letter in post.letters] == [receipts[0].message_id] * 2
+    assert [letter["Message-ID"] for letter in post.messages] == [receipts[0].message_id] * 2
     assert post.envelopes[0].mail_from == "mail@example.com"
     assert post.envelopes[0].rcpt_tos == list(receipts[0].accepted)
-    assert post.letters[0]["Subject"] == "Grüße"
-    assert post.letters[0].get_content().splitlines() == ["Zeile", ".", "Ende"]
+    assert post.messages[0]["Subject"] == "Grüße"
+    assert post.messages[0].get_content().splitlines() == ["Zeile", ".", "Ende"]
     assert post.encrypted == [False, False]
 
 
 async def test_encryption_is_used_when_it_is_offered(tmp_path: Path) -> None:
     """Nobody vouches for this certificate; without STARTTLS there would be none at all."""
-    post = Post()
+    post = MailServerDouble()
     offered = server_side(self_signed(tmp_path, "other.example"))
     async with mail_server(post, starttls=offered) as port:
         await _sent(SmtpServer("127.0.0.1", port))
@@ -76,7 +76,7 @@ async def test_encryption_is_used_when_it_is_offered(tmp_path: Path) -> None:
 
 async def test_who_must_be_encrypted_must_also_prove_its_name(tmp_path: Path) -> None:
     right, wrong = self_signed(tmp_path, "localhost"), self_signed(tmp_path, "other.example")
-    post = Post()
+    post = MailServerDouble()
     async with mail_server(post, starttls=server_side(right), sign_in=True) as port:
         await _sent(_signed_in(port, "required"), right)
         unknown = await _failure(_signed_in(port, "required"))
@@ -89,7 +89,7 @@ async def test_who_must_be_encrypted_must_also_prove_its_name(tmp_path: Path) ->
 
 
 async def test_a_password_is_not_sent_to_a_server_without_encryption() -> None:
-    post = Post()
+    post = MailServerDouble()
     async with mail_server(post, sign_in=True) as port:
         refusal = await _failure(_signed_in(port, "required"))
 
@@ -98,7 +98,7 @@ async def test_a_password_is_not_sent_to_a_server_without_encryption() -> None:
 
 
 async def test_a_server_on_this_machine_may_be_signed_in_to_without() -> None:
-    post = Post()
+    post = MailServerDouble()
     async with mail_server(post, sign_in=True) as port:
         server = read_smtp_url(f"smtp://{USER}:{PASSWORD.replace('@', '%40')}@127.0.0.1:{port}")
         assert server is not None
@@ -109,7 +109,7 @@ async def test_a_server_on_this_machine_may_be_signed_in_to_without() -> None:
 
 async def test_smtps_is_encrypted_from_the_first_byte(tmp_path: Path) -> None:
     certificate = self_signed(tmp_path, "localhost")
-    post = Post()
+    post = MailServerDouble()
     async with mail_server(post, tls=server_side(certificate), sign_in=True) as port:
         await _sent(_signed_in(port, "from_start"), certificate)
         unknown = await _failure(_signed_in(port, "from_start"))
@@ -119,10 +119,10 @@ async def test_smtps_is_encrypted_from_the_first_byte(tmp_path: Path) -> None:
 
 
 async def test_a_wrong_password_is_told_once_and_never_shown() -> None:
-    post = Post()
+    post = MailServerDouble()
     async with mail_server(post, sign_in=True) as port:
         wrong = await _failure(_signed_in(port, "offered", "wr0ng-word"))
-    async with mail_server(Post()) as port:
+    async with mail_server(MailServerDouble()) as port:
         nowhere = await _failure(_signed_in(port, "offered"))
 
     assert (wrong.code, wrong.retryable) == ("mail_sign_in", False)
@@ -143,7 +143,7 @@ async def test_a_wrong_password_is_told_once_and_never_shown() -> None:
 async def test_four_means_not_now_and_five_means_never(
     reply: str, code: str, retryable: bool, stage: str
 ) -> None:
-    post = Post()
+    post = MailServerDouble()
     getattr(post, stage).append(reply)
     async with mail_server(post) as port:
         refusal = await _failure(SmtpServer("127.0.0.1", port))
@@ -155,7 +155,7 @@ async def test_four_means_not_now_and_five_means_never(
 
 
 async def test_who_was_refused_among_others_is_told() -> None:
-    post = Post(refusals={"bob@example.com": "550 5.1.1 No such user"})
+    post = MailServerDouble(refusals={"bob@example.com": "550 5.1.1 No such user"})
     async with mail_server(post) as port:
         receipt = await _sent(SmtpServer("127.0.0.1", port))
 
@@ -167,7 +167,7 @@ async def test_who_was_refused_among_others_is_told() -> None:
 @pytest.mark.parametrize(("last", "retryable"), [("550 Never", False), ("450 Later", True)])
 async def test_when_everybody_is_refused_the_mail_has_failed(last: str, retryable: bool) -> None:
     everybody = dict.fromkeys((*MAIL.to, *MAIL.cc), "550 No such user")
-    post = Post(refusals={**everybody, "cy@example.com": last})
+    post = MailServerDouble(refusals={**everybody, "cy@example.com": last})
     async with mail_server(post) as port:
         refusal = await _failure(SmtpServer("127.0.0.1", port))
 

@@ -20,7 +20,7 @@ from mainspring.gate.retention import expire_usage
 from mainspring.gate.usage_meter import read_usage
 from tests.kit.api import served
 from tests.kit.bench import Bench, document, step
-from tests.kit.mcp import Wire
+from tests.kit.mcp import RawMcpClient
 from tests.kit.members import member
 from tests.kit.model_doubles import LLM, FakeModels, asking, models_bench
 
@@ -52,13 +52,13 @@ def _plan(*arguments: Mapping[str, Any], **more: Any) -> dict[str, Any]:
 
 
 async def _ledger(bench: Bench) -> list[dict[str, Any]]:
-    rows = await bench.house.database.fetch("SELECT * FROM llm_usage ORDER BY at, id")
+    rows = await bench.application.database.fetch("SELECT * FROM llm_usage ORDER BY at, id")
     return [dict(row) for row in rows]
 
 
 async def _money(bench: Bench) -> tuple[Decimal, int]:
     """What is booked, and how many promises are open."""
-    row = await bench.house.database.fetchrow(
+    row = await bench.application.database.fetchrow(
         "SELECT (SELECT coalesce(sum(usd), 0) FROM spend) AS booked, "
         "(SELECT count(*) FROM reservations WHERE spent IS NULL) AS open"
     )
@@ -81,8 +81,8 @@ async def test_a_run_asks_and_is_told_what_it_took(bench: Bench) -> None:
     }
     async with models_bench(bench, models) as one:
         run = await one.run(_plan(given))
-        async with bench.house.database.acquire() as link:
-            (row,) = await read_usage(link, one.house.workspace_id, run["id"])
+        async with bench.application.database.acquire() as link:
+            (row,) = await read_usage(link, one.application.workspace_id, run["id"])
     assert run["output"] == {
         "text": "Yes.\ufffd",
         "model": "small-2",
@@ -225,7 +225,7 @@ async def test_an_answer_that_does_not_come_is_not_waited_for_and_is_booked(benc
         made = await one.dispatch(_plan(HELLO, name="cancelled"))
         async with one.worker():
             await asyncio.wait_for(models.started.wait(), 20)
-            await one.house.control.cancel(one.house.workspace_id, made.run_id)
+            await one.application.control.cancel(one.application.workspace_id, made.run_id)
             cancelled = await one.until(made.run_id)
     assert (late["status"], late["reason"]) == ("timed_out", "model_timeout")
     assert cancelled["status"] == "cancelled"
@@ -247,9 +247,9 @@ async def test_an_answer_with_impossible_counts_is_booked_at_its_most(bench: Ben
 
 
 @asynccontextmanager
-async def _surfaces(bench: Bench) -> AsyncIterator[tuple[Any, Wire]]:
-    async with models_bench(bench, FakeModels()) as one, served(one.house) as api:
-        yield api, Wire(api.client, api.address, api.token)
+async def _surfaces(bench: Bench) -> AsyncIterator[tuple[Any, RawMcpClient]]:
+    async with models_bench(bench, FakeModels()) as one, served(one.application) as api:
+        yield api, RawMcpClient(api.client, api.address, api.token)
 
 
 async def test_nobody_but_a_run_is_offered_it_over_rest_or_mcp(bench: Bench) -> None:
@@ -259,9 +259,9 @@ async def test_nobody_but_a_run_is_offered_it_over_rest_or_mcp(bench: Bench) -> 
         tools = await wire.tools()
         refused = await wire.send("tools/call", {"name": LLM, "arguments": HELLO})
         for role in Role:
-            caller = await member(bench.house.database, bench.house.workspace_id, role)
+            caller = await member(bench.application.database, bench.application.workspace_id, role)
             with pytest.raises(NotFound):
-                await api.house.gate.serve(caller, LLM, HELLO)
+                await api.application.gate.serve(caller, LLM, HELLO)
     assert LLM not in {one["id"] for one in listed}
     assert LLM not in tools
     assert (called.status_code, called.json()["code"]) == (404, "unknown_capability")
@@ -278,14 +278,14 @@ async def test_a_program_with_the_run_s_token_asks_over_mcp_and_rest(bench: Benc
         async with served(applications[0]) as api:
             known = {"Authorization": f"Bearer {token}"}
             path = f"/api/v1/capabilities/{LLM}"
-            answers.append((await api.stranger.post(path, json=HELLO, headers=known)).json())
-            wire = Wire(api.stranger, api.address, token)
+            answers.append((await api.anonymous.post(path, json=HELLO, headers=known)).json())
+            wire = RawMcpClient(api.anonymous, api.address, token)
             answers.append((await wire.call(LLM, HELLO))["structuredContent"])
         return "done"
 
     applications: list[Any] = []
     async with models_bench(bench, models, asking(work)) as one:
-        applications.append(one.house)
+        applications.append(one.application)
         run = await one.run(document(step("a", "test.program", max_retries=0)))
     assert run["status"] == "succeeded", run["error"]
     assert [str(answer).count("Hello.") for answer in answers] == [1, 1]
@@ -296,8 +296,8 @@ async def test_a_program_with_the_run_s_token_asks_over_mcp_and_rest(bench: Benc
 async def test_the_ledger_outlives_its_runs_and_is_emptied_by_its_age(bench: Bench) -> None:
     async with models_bench(bench, FakeModels()) as one:
         await one.run(_plan(HELLO))
-        now = one.house.clock.now()
-    database = bench.house.database
+        now = one.application.clock.now()
+    database = bench.application.database
     assert await expire_usage(database, now - timedelta(days=1)) == 0
     await database.execute("UPDATE llm_usage SET at = at - interval '2 days'")
     assert await expire_usage(database, now - timedelta(days=1)) == 1

@@ -20,12 +20,12 @@ from mainspring.contracts.errors import (
 )
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import CUT_OFF
-<<<<<<<< HEAD:tests/integration/outbound/models/test_wire_failures.py
-from mainspring.outbound.egress import Egress
+<from mainspring.outbound.egress import Egress
 from mainspring.outbound.models.model_client import Kind, ModelEndpoint, ask
 ========
 from mainspring.gate.egress import Egress
 from mainspring.gate.providers.model_client import Kind, ModelEndpoint, ask
+<<<<<<< ours
 from tests.kit.loopback_doubles import Names, RecordingDial
 >>>>>>>> ed3f9810 (Name test kit, bench and fuzz modules after their topics):tests/integration/outbound/models/test_provider_failures.py
 from tests.kit.model_server import Answer
@@ -245,7 +245,7 @@ async def test_a_server_that_is_not_there_was_not_asked(kind: Kind) -> None:
 @pytest.mark.parametrize("kind", BOTH)
 async def test_an_address_inside_the_house_is_not_called(kind: Kind) -> None:
     dial = RecordingDial()
-    names = Names({"models.example": ["10.0.0.7"]})
+    names = ResolverDouble({"models.example": ["10.0.0.7"]})
     egress = Egress(Limits(), resolve=names, dial=dial)
     inside = ModelEndpoint(kind, "https://models.example/v1", "mine", "m", has_key=False)
     other = replace(inside, base_url="https://elsewhere.example/v1")

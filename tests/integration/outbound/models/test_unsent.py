@@ -75,7 +75,7 @@ async def _connect(connected_bench: Providing, base_url: str) -> None:
 
 async def _booked(connected_bench: Providing) -> tuple[int, int]:
     """Rows of the ledger, and promises that are still open."""
-    database = connected_bench.house.database
+    database = connected_bench.application.database
     return (
         await database.fetchval("SELECT count(*) FROM llm_usage"),
         await database.fetchval("SELECT count(*) FROM reservations WHERE spent IS NULL"),
@@ -97,8 +97,8 @@ async def test_what_never_left_is_not_booked_and_what_left_is(
         async with connected_bench.worker():
             await asyncio.wait_for(server.called.wait(), 20)
             if end == "person":
-                await connected_bench.house.control.cancel(
-                    connected_bench.house.workspace_id, made.run_id
+                await connected_bench.application.control.cancel(
+                    connected_bench.application.workspace_id, made.run_id
                 )
             run = await connected_bench.until(made.run_id)
         assert (b"Hello" in server.heard) == bool(rows)
@@ -116,7 +116,7 @@ async def test_vectors_that_were_never_asked_for_are_not_booked(
         address = f"{scheme}://{server.pair}/v1"
         given = {"name": "openai", "base_url": address, "key": KEY}
         await connected_bench.call("admin_connect_model", connected_bench.operator, **given)
-        inside = connected_bench.house
+        inside = connected_bench.application
         model = OpenAIEmbedder(inside.database, inside.providers, inside.clock)
         asking = asyncio.create_task(model.embed(inside.workspace_id, ["word"]))
         await asyncio.wait_for(server.called.wait(), 20)

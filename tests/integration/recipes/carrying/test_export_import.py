@@ -20,7 +20,6 @@ from mainspring.gate.callers import CapabilityCaller
 from mainspring.recipes.carrying.model import WorkspaceContent
 from mainspring.recipes.carrying.workspace_files import MARKER, format_json, to_files
 from mainspring.workspace.automations import FIRST_MEMBER, ensure_workspace
-<<<<<<< HEAD:tests/integration/recipes/carrying/test_carrying.py
 from mainspring.workspace.import_export import import_validated, validate_import
 from tests.kit.house import Bench, document, step
 =======
@@ -45,7 +44,7 @@ class Place:
 
     async def call(self, capability: str, **arguments: Any) -> Any:
         caller = CapabilityCaller(Actor(self.space, "member", FIRST_MEMBER, role=self.role))
-        return await self.bench.house.gate.direct(caller, capability, arguments)
+        return await self.bench.application.gate.direct(caller, capability, arguments)
 
     async def files(self, **more: Any) -> Files:
         found: Files = (await self.call("export_workspace", **more))["files"]
@@ -56,7 +55,7 @@ class Place:
         return found
 
     async def count(self) -> dict[str, int]:
-        rows = await self.bench.house.database.fetch(
+        rows = await self.bench.application.database.fetch(
             """SELECT 'automations' AS name, count(*) AS n FROM automations WHERE workspace_id = $1
             UNION ALL SELECT 'boards', count(*) FROM boards WHERE workspace_id = $1
             UNION ALL SELECT 'workflows', count(*) FROM workflows WHERE workspace_id = $1
@@ -69,9 +68,9 @@ class Place:
 
 async def _places(bench: Bench) -> tuple[Place, Place]:
     other = generate_id()
-    async with bench.house.database.transaction() as tx:
+    async with bench.application.database.transaction() as tx:
         await ensure_workspace(tx, other, "Elsewhere")
-    return Place(bench, bench.house.workspace_id), Place(bench, other)
+    return Place(bench, bench.application.workspace_id), Place(bench, other)
 
 
 async def _furnish(bench: Bench, here: Place) -> None:
@@ -164,7 +163,7 @@ async def test_a_workspace_comes_out_with_the_same_bytes_after_it_went_in_elsewh
     automations = [one for one in brought["things"] if one["kind"] == "automation"]
     assert len(automations) == 4
     assert all(one["consent_id"] for one in automations)
-    states = await bench.house.database.fetch(
+    states = await bench.application.database.fetch(
         "SELECT state, paused_reason FROM automations WHERE workspace_id = $1", there.space
     )
     assert {(row["state"], row["paused_reason"]) for row in states} == {("paused", "consent")}
@@ -324,7 +323,7 @@ async def test_rows_are_told_before_and_after_and_what_people_did_to_theirs_stay
     await here.call("update_board_rows", board_id=board, rows=[{"row_id": other, "stage": "won"}])
 
     async def brought() -> int:
-        return await bench.house.database.fetchval(  # type: ignore[no-any-return]
+        return await bench.application.database.fetchval(  # type: ignore[no-any-return]
             "SELECT count(*) FROM audit_log WHERE workspace_id = $1 AND action = $2",
             here.space,
             "import_workspace",
@@ -398,11 +397,12 @@ async def _furnish_by_chance(bench: Bench, place: Place, chance: random.Random) 
             step("say", "transform_data", {"output": {"of": text}}),
         ]
         documents.append(document(*plan, name=name, triggers=chance.choice([[], [DAILY, HOOK]])))
+<<<<<<< ours
     words = await bench.house.registry.of(place.space)
     candidates = await validate_import(
         {"format": "mainspring.export", "version": 1, "automations": documents},
         words,
-        bench.house.limits,
+        bench.application.limits,
     )
     async with bench.house.database.transaction() as tx:
         await import_validated(tx, place.space, candidates, FIRST_MEMBER, words, bench.house.limits)

@@ -26,7 +26,7 @@ Command = Callable[..., Any]
 
 @pytest.fixture
 def services(bench: Bench) -> ApplicationServices:
-    return application_services(bench.house)
+    return application_services(bench.application)
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def command(
     capsys: pytest.CaptureFixture[str],
 ) -> Command:
     """One command, run to its end in a thread: its code, and what it said."""
-    settings = bench.house.settings
+    settings = bench.application.settings
     monkeypatch.setenv("MAINSPRING_DATABASE_URL", str(settings.database_url))
     monkeypatch.setenv("MAINSPRING_HOME", str(settings.home))
 

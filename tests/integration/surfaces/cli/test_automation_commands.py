@@ -408,12 +408,17 @@ async def test_a_run_that_was_refused_for_its_inputs_is_replayed_with_the_versio
     hook = {"id": "hook", "type": "webhook", "config": mapping}
     one = await _saved(bench, "One", triggers=[hook], inputs={"schema": shape})
     await change_state(command_context, Screen(), "activate", "One")
-    async with bench.house.database.acquire() as connection:
-        (row,) = await read_triggers(connection, bench.house.workspace_id, one)
+    async with bench.application.database.acquire() as connection:
+        (row,) = await read_triggers(connection, bench.application.workspace_id, one)
     problem = Invalid("It does not fit.", code="inputs_invalid")
-    made = await bench.house.dispatcher.dispatch(
+    made = await bench.application.dispatcher.dispatch(
         RunRequest(
-            bench.house.workspace_id, one, "webhook", row["id"], payload={"n": "x"}, problem=problem
+            bench.application.workspace_id,
+            one,
+            "webhook",
+            row["id"],
+            payload={"n": "x"},
+            problem=problem,
         )
     )
 
@@ -456,7 +461,7 @@ async def test_inputs_that_do_not_fit_start_nothing(
         with pytest.raises(Invalid) as refusal:
             await fire(command_context, screen, "One", words, None, wait=False, seconds=None)
         assert refusal.value.findings[0].pointer == pointer
-    assert await bench.house.database.fetchval("SELECT count(*) FROM runs") == 0
+    assert await bench.application.database.fetchval("SELECT count(*) FROM runs") == 0
 
 
 @pytest.mark.parametrize(("output", "code"), [(1, exits.DONE), (None, exits.FAILED)])
@@ -554,7 +559,7 @@ async def test_an_event_of_a_type_that_cannot_be_is_refused(
         await tell(command_context, screen, kind, None, "cli")
 
     assert refusal.value.findings[0].pointer == "/type"
-    assert await bench.house.database.fetchval("SELECT count(*) FROM events") == 0
+    assert await bench.application.database.fetchval("SELECT count(*) FROM events") == 0
 
 
 async def test_messages_are_read_one_by_one_or_all_at_once(

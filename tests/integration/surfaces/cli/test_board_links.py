@@ -36,7 +36,7 @@ def _desk(bench: Bench) -> CommandContext:
     @asynccontextmanager
     async def enter(settings: Settings) -> AsyncIterator[ApplicationServices]:
         del settings
-        yield application_services(bench.house)
+        yield application_services(bench.application)
 
     return CommandContext(ApplicationFactory(enter, build_registry))
 
@@ -56,9 +56,9 @@ def test_a_reference_is_an_address_or_names_with_values() -> None:
 async def test_a_board_is_linked_filled_refreshed_and_let_go_by_commands(
     bench: Bench, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("MAINSPRING_HOME", str(bench.house.settings.home))
+    monkeypatch.setenv("MAINSPRING_HOME", str(bench.application.settings.home))
     async with web_double() as web, linked_bench(bench, web.pair) as here:
-        context, screen, boards = _desk(here), Screen(for_programs=False), Boards(here.house)
+        context, screen, boards = _desk(here), Screen(for_programs=False), Boards(here.application)
         url = web.put_json("/rows", [{"id": 1, "v": "a"}, {"id": 2, "v": "b"}])
         board_id = await boards.create("Work")
         with pytest.raises(NotFound) as nothing:
@@ -92,7 +92,7 @@ async def test_every_face_of_a_link_does_what_it_says(bench: Bench) -> None:
     async with (
         web_double() as web,
         linked_bench(bench, web.pair) as here,
-        served(here.house) as api,
+        served(here.application) as api,
     ):
 
         async def ask(method: str, path: str, status: int = 200, **more: Any) -> Any:

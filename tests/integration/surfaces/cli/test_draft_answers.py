@@ -44,9 +44,9 @@ MAIL = {"to": ["ada@example.com"], "subject": "Hello", "text": "Hi."}
 
 async def _held(bench: Bench, capability: str, arguments: dict[str, Any]) -> str:
     owner = CapabilityCaller(
-        Actor(bench.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
+        Actor(bench.application.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
     )
-    return str((await bench.house.gate.direct(owner, capability, arguments))["draft_id"])
+    return str((await bench.application.gate.direct(owner, capability, arguments))["draft_id"])
 
 
 async def test_a_run_that_waits_for_a_draft_says_so_and_how_to_answer(
@@ -56,7 +56,7 @@ async def test_a_run_that_waits_for_a_draft_says_so_and_how_to_answer(
     async with bench.worker():
         made = await bench.dispatch(document(step("mail", "test.mail", {"mark": "yes"}), note))
         await bench.until(made.run_id, "waiting")
-    draft = await bench.house.database.fetchval("SELECT id FROM drafts")
+    draft = await bench.application.database.fetchval("SELECT id FROM drafts")
     await show_logs(
         command_context, Screen(for_programs=False), str(made.run_id), follow=False, calls=False
     )
@@ -115,7 +115,7 @@ async def test_what_could_not_be_sent_is_told_and_not_tried_again(
         @asynccontextmanager
         async def enter(settings: Settings) -> AsyncIterator[ApplicationServices]:
             del settings
-            yield application_services(nowhere.house)
+            yield application_services(nowhere.application)
 
         context = CommandContext(ApplicationFactory(enter, build_registry))
         # No mail can have a subject of two lines.
@@ -142,7 +142,7 @@ async def test_drafts_are_edited_repeated_and_answered_as_a_set_by_command(
         @asynccontextmanager
         async def enter(settings: Settings) -> AsyncIterator[ApplicationServices]:
             del settings
-            yield application_services(box.house)
+            yield application_services(box.application)
 
         context = CommandContext(ApplicationFactory(enter, build_registry))
         draft = (await box.draft("Hello", attachments=[FILE]))["draft_id"]

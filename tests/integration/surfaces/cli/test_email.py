@@ -19,13 +19,13 @@ from mainspring.surfaces.services import ApplicationServices
 from tests.integration.surfaces.cli.conftest import Command
 from tests.kit.bench import Bench
 from tests.kit.gate import Market, gate_bench
-from tests.kit.mail import Post, mail_server
+from tests.kit.mail import MailServerDouble, mail_server
 
 CODE = re.compile(r"Your code is (\S+)")
 
 
 @asynccontextmanager
-async def _desk(bench: Bench, post: Post) -> AsyncIterator[CommandContext]:
+async def _desk(bench: Bench, post: MailServerDouble) -> AsyncIterator[CommandContext]:
     async with (
         mail_server(post) as port,
         gate_bench(bench, Market(), smtp_url=f"smtp://127.0.0.1:{port}") as one,
@@ -34,7 +34,7 @@ async def _desk(bench: Bench, post: Post) -> AsyncIterator[CommandContext]:
         @asynccontextmanager
         async def enter(settings: Settings) -> AsyncIterator[ApplicationServices]:
             del settings
-            yield application_services(one.house)
+            yield application_services(one.application)
 
         yield CommandContext(ApplicationFactory(enter, build_registry))
 
@@ -49,7 +49,7 @@ async def test_a_person_sets_an_address_and_verifies_it(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Any
 ) -> None:
     monkeypatch.setenv("MAINSPRING_HOME", str(tmp_path))
-    post = Post()
+    post = MailServerDouble()
     async with _desk(bench, post) as context:
         _sit_down(monkeypatch)
         await email.show_email(context, Screen())
@@ -58,7 +58,7 @@ async def test_a_person_sets_an_address_and_verifies_it(
         assert "A code was mailed to ada@example.com" in capsys.readouterr().out
         await email.send_code(context, Screen())
         capsys.readouterr()
-        found = CODE.search(post.letters[-1].get_content())
+        found = CODE.search(post.messages[-1].get_content())
         assert found is not None
         await email.verify_email(context, Screen(), found[1])
         assert "ada@example.com is verified" in capsys.readouterr().out

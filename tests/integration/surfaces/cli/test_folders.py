@@ -38,7 +38,7 @@ async def test_a_workspace_lives_in_a_folder(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    board = await Boards(bench.house).create("CRM")
+    board = await Boards(bench.application).create("CRM")
     read = step("read", "get_board", {"board_id": board})
     grants = [{"capability": "get_board", "params": {"board_id": board}}]
     await bench.save(document(read, name="Reader", grants=grants))

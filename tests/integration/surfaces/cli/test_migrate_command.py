@@ -62,7 +62,7 @@ async def older_server(database: Database) -> AsyncIterator[None]:
 async def test_a_command_does_not_migrate_an_older_database(
     words: list[str], bench: Bench, command: Command
 ) -> None:
-    database = bench.house.database
+    database = bench.application.database
     await go_back(database)
 
     code, said = await command(*words)
@@ -78,7 +78,7 @@ async def test_a_command_does_not_migrate_an_older_database(
 async def test_a_command_beside_an_older_server_says_to_stop_it_first(
     bench: Bench, command: Command
 ) -> None:
-    database = bench.house.database
+    database = bench.application.database
     await go_back(database)
     async with older_server(database):
         code, said = await command("list", "--json")

@@ -34,7 +34,7 @@ async def test_doctor_names_an_active_automation_whose_part_went_missing(
     await bench.house.vault.set(bench.secret_scope, "slack_bot_token", "xoxb-1")
     await change_state(command_context, screen, "activate", "Digest")
     assert (await automation_parts(services)).verdict == "ok"
-    await bench.house.database.execute("DELETE FROM secrets WHERE name = 'slack_bot_token'")
+    await bench.application.database.execute("DELETE FROM secrets WHERE name = 'slack_bot_token'")
     check = await automation_parts(services)
     assert check.verdict == "doubtful"
     assert "Digest (Slack is not connected" in check.detail

@@ -23,7 +23,7 @@ PLAN = document(
 
 
 async def _kept(bench: Bench) -> int:
-    return int(await bench.house.database.fetchval("SELECT count(*) FROM automation_kv"))
+    return int(await bench.application.database.fetchval("SELECT count(*) FROM automation_kv"))
 
 
 async def test_a_dry_run_of_a_file_says_what_it_did_not_do(

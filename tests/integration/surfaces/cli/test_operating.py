@@ -128,7 +128,7 @@ async def test_a_drained_worker_finishes_what_it_has_and_takes_nothing_new(
         await bench.until(first.run_id, "pending")
     assert [row["step"] for row in (await bench.read(first.run_id))["steps"]] == ["a"]
     assert (await bench.read(second.run_id))["started_at"] is None
-    async with bench.house.database.acquire() as connection:
+    async with bench.application.database.acquire() as connection:
         signals = await read_signals(connection)
     assert sum(one.due_runs for one in signals) == 2
     assert {one.workers for one in signals} == {0}
@@ -142,7 +142,7 @@ async def test_a_worker_of_its_own_process_is_drained_by_its_machine_and_ends_we
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     settings = {
-        "MAINSPRING_DATABASE_URL": str(bench.house.settings.database_url),
+        "MAINSPRING_DATABASE_URL": str(bench.application.settings.database_url),
         "MAINSPRING_HOME": str(tmp_path),
         "MAINSPRING_HEARTBEAT_SECONDS": "0.2",
         "PYTHONPATH": str(ROOT / "src"),

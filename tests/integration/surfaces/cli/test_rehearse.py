@@ -64,8 +64,8 @@ async def test_rehearse_shows_the_differences_and_ends_with_a_code_of_its_own(
     assert [one["what"] for one in told["firings"][0]["now"]["deeds"]] == ["written", "drafted"]
 
     async with bench.worker():
-        made = await bench.house.dispatcher.dispatch(
-            RunRequest(bench.house.workspace_id, saved.automation_id)
+        made = await bench.application.dispatcher.dispatch(
+            RunRequest(bench.application.workspace_id, saved.automation_id)
         )
         await bench.until(made.run_id)
     assert (

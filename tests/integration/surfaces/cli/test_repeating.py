@@ -36,7 +36,7 @@ async def test_a_program_repeats_no_run_of_a_version_that_may_do_more(
     code, said = await command(*repeat, str(run_id), "--json")
     assert code == 1, said
     assert json.loads(said)["code"] == "consent_needed"
-    kept = await bench.house.database.fetch("SELECT status FROM runs")
+    kept = await bench.application.database.fetch("SELECT status FROM runs")
     assert [one["status"] for one in kept] == ["cancelled"]
 
 
@@ -47,5 +47,5 @@ async def test_a_person_at_a_terminal_repeats_what_ran_before(
     run_id = await _narrowed(bench, services)
     code, said = await command(*repeat, str(run_id), answers=[])
     assert code == 0, said
-    kept = await bench.house.database.fetch("SELECT status FROM runs ORDER BY id DESC")
+    kept = await bench.application.database.fetch("SELECT status FROM runs ORDER BY id DESC")
     assert kept[0]["status"] == "pending"

@@ -18,7 +18,7 @@ async def _narrowed(bench: Bench) -> str:
 
 
 async def _versions(bench: Bench) -> int:
-    return int(await bench.house.database.fetchval("SELECT version FROM automations"))
+    return int(await bench.application.database.fetchval("SELECT version FROM automations"))
 
 
 async def test_a_person_sees_what_a_rollback_adds_before_it_is_done(
@@ -33,7 +33,7 @@ async def test_a_person_sees_what_a_rollback_adds_before_it_is_done(
     code, said = await command("rollback", "Narrowed", "1", answers=["y"])
     assert code == 0, said
     assert await _versions(bench) == 3
-    (agreed,) = await bench.house.database.fetch(
+    (agreed,) = await bench.application.database.fetch(
         "SELECT agreed_version, agreed_via, paused_reason FROM automations"
     )
     assert tuple(agreed) == (3, "terminal", None)
@@ -53,7 +53,7 @@ async def test_what_a_program_brings_back_waits_for_a_person(
     automation_id = await _narrowed(bench)
     code, said = await command("rollback", "Narrowed", "1")
     assert code == 0, said
-    (asked,) = await bench.house.database.fetch("SELECT id, status, digest FROM consents")
+    (asked,) = await bench.application.database.fetch("SELECT id, status, digest FROM consents")
     assert asked["status"] == "waiting"
     assert "- It may now send requests to a.example." in said
     assert f"/automations/{automation_id}" in said

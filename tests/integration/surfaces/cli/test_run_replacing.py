@@ -49,13 +49,13 @@ def _json(folder: Path, plan: dict[str, Any]) -> str:
 
 
 async def _state(bench: Bench, automation_id: Any) -> dict[str, Any]:
-    application = bench.house
+    application = bench.application
     async with application.database.acquire() as connection:
         return await read_automation(connection, application.workspace_id, automation_id)
 
 
 async def _runs(bench: Bench) -> int:
-    return int(await bench.house.database.fetchval("SELECT count(*) FROM runs"))
+    return int(await bench.application.database.fetchval("SELECT count(*) FROM runs"))
 
 
 @pytest.mark.parametrize(
@@ -77,8 +77,8 @@ async def test_a_file_that_runs_never_replaces_what_others_count_on(
 ) -> None:
     saved = await bench.save(there)
     if active:
-        async with bench.house.database.transaction() as tx:
-            await set_state(tx, bench.house.workspace_id, saved.automation_id, "active")
+        async with bench.application.database.transaction() as tx:
+            await set_state(tx, bench.application.workspace_id, saved.automation_id, "active")
     before = await _state(bench, saved.automation_id)
     other = document(step("b", "transform_data", {"output": 3}), name="Log invoices")
 
@@ -118,8 +118,8 @@ async def test_the_same_file_and_another_name_run_beside_what_is_active(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     saved = await bench.save(PLAN)
-    async with bench.house.database.transaction() as tx:
-        await set_state(tx, bench.house.workspace_id, saved.automation_id, "active")
+    async with bench.application.database.transaction() as tx:
+        await set_state(tx, bench.application.workspace_id, saved.automation_id, "active")
     before = await _state(bench, saved.automation_id)
 
     await run_file(command_context, screen, _json(tmp_path, PLAN), (), None, 30, "dry_run")
@@ -272,7 +272,9 @@ async def test_a_file_that_a_program_runs_again_and_again_leaves_one_question(
     for goal in ("One", "One", "Two", "Three"):
         plan = document(FAILS, name="Mine", goal=goal)
         await run_file(alone, screen, _json(tmp_path, plan), (), None, 30, "live")
-        rows = await bench.house.database.fetch("SELECT id, status, version, digest FROM consents")
+        rows = await bench.application.database.fetch(
+            "SELECT id, status, version, digest FROM consents"
+        )
         assert [one["status"] for one in rows] == ["waiting"], goal
         ids.add(rows[0]["id"])
         digests.add(rows[0]["digest"])
@@ -280,11 +282,11 @@ async def test_a_file_that_a_program_runs_again_and_again_leaves_one_question(
     # The digest names the version, so that nobody agrees to another one than they read.
     assert (len(ids), len(digests), versions) == (1, 3, [1, 1, 2, 3])
     # The owner wanted to run it, and is not asked in the inbox for that.
-    assert await bench.house.database.fetchval("SELECT count(*) FROM notifications") == 0
+    assert await bench.application.database.fetchval("SELECT count(*) FROM notifications") == 0
 
     wider = document(FAILS, step("n", "list_boards", {}), name="Mine")
     await run_file(alone, screen, _json(tmp_path, wider), (), None, 30, "live")
-    rows = await bench.house.database.fetch("SELECT id, status FROM consents ORDER BY id")
+    rows = await bench.application.database.fetch("SELECT id, status FROM consents ORDER BY id")
     assert [one["status"] for one in rows] == ["overtaken", "waiting"]
 
 
@@ -306,7 +308,7 @@ async def test_a_run_of_a_file_is_retried_without_a_terminal_as_it_was_started(
     # A replay is a new run: it waits for the answer to the question that is open.
     with pytest.raises(ConsentRequired) as refused:
         await replay_run(alone, screen, run_id, None, version="same", wait=False, seconds=1)
-    (consent,) = await bench.house.database.fetch("SELECT id, digest FROM consents")
+    (consent,) = await bench.application.database.fetch("SELECT id, digest FROM consents")
     assert refused.value.consent["consent_id"] == str(consent["id"])
     assert refused.value.consent["digest"] == consent["digest"].hex()
 

@@ -20,7 +20,7 @@ USUAL = "http://127.0.0.1:8420"
 @pytest.fixture
 def running(bench: Bench) -> Settings:
     """A server that was started with --port on the data folder of the commands."""
-    return replace(bench.house.settings, port=8_499)
+    return replace(bench.application.settings, port=8_499)
 
 
 async def test_saved_and_similar_automations_are_linked_at_the_running_server(
@@ -70,7 +70,7 @@ async def test_a_command_without_a_terminal_names_the_page_and_the_command_of_a_
     file.write_text(json.dumps(PLAN))
     with hold_data_folder(running):
         saved = await command("save", str(file))
-        (asked,) = await bench.house.database.fetch("SELECT id, automation_id FROM consents")
+        (asked,) = await bench.application.database.fetch("SELECT id, automation_id FROM consents")
         page = f"{running.listening}/automations/{asked['automation_id']}"
         typed = f"mainspring consents agree {asked['id']}"
         started = [await command(act, "Asked about") for act in ("activate", "fire")]
@@ -96,7 +96,7 @@ async def test_a_person_activates_what_was_never_asked_about(
     bench: Bench, command: Command
 ) -> None:
     saved = await bench.save(PLAN)
-    await bench.house.database.execute(
+    await bench.application.database.execute(
         "UPDATE automations SET agreed_version = NULL, agreed_by = NULL, agreed_via = NULL"
     )
     code, told = await command("activate", "Asked about", "--json")

@@ -13,7 +13,7 @@ from mainspring.surfaces.cli.fire import watch_run
 from mainspring.surfaces.cli.runs import show_logs
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.rest.run_shapes import RunDetail
-from tests.kit.agents import Minds, agents_bench, calls, ends, thinking
+from tests.kit.agents import ScriptedModels, agents_bench, calls, ends, thinking
 from tests.kit.api import served
 from tests.kit.bench import Bench, document, step
 
@@ -23,12 +23,14 @@ EVIL = "Look\x1b[2J at\u202e this."
 async def test_a_transcript_is_named_by_the_run_and_printed_by_a_command(
     bench: Bench, command: Any, command_context: CommandContext, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    models = Minds(script=[calls(("test_echo", {"q": "launch"}), thoughts=EVIL)], reply=ends("x"))
+    models = ScriptedModels(
+        script=[calls(("test_echo", {"q": "launch"}), thoughts=EVIL)], reply=ends("x")
+    )
     async with agents_bench(bench, models) as one:
         run = await one.run(thinking("test.echo", max_turns=9))
     assert run["reason"] == "agent_answer"
     run_id = str(run["id"])
-    async with served(bench.house) as api:
+    async with served(bench.application) as api:
         answer = await api.client.get(f"/api/v1/runs/{run_id}")
         (kept,) = RunDetail.model_validate(answer.json()).transcripts
         content = await api.client.get(f"/api/v1/artifacts/{kept.artifact_id}/content")

@@ -352,19 +352,19 @@ async def test_a_model_is_named_and_what_it_made_is_never_saved_unread(
 ) -> None:
     models = FakeModels([_says("hand_in", definition=MADE), REVIEWED] * 2)
     async with models_bench(bench, models) as own_bench:
-        context = _desk(application_services(own_bench.house))
+        context = _desk(application_services(own_bench.application))
         # It is shown before it is saved, whatever was said.
         assert (
             await new(context, Screen(), NewAutomationOptions(REMIND, save=True), no)
             == exits.FAILED
         )
-        assert await _automations(application_services(own_bench.house)) == []
+        assert await _automations(application_services(own_bench.application)) == []
         assert (
             await new(context, Screen(), NewAutomationOptions(REMIND), Person("y", "n"))
             == exits.DONE
         )
         assert [
-            row["name"] for row in await _automations(application_services(own_bench.house))
+            row["name"] for row in await _automations(application_services(own_bench.application))
         ] == ["Bills"]
     message = capsys.readouterr().out
     assert "outside-1 made this in 1 round for $0.002." in message
@@ -427,8 +427,8 @@ async def test_mail_to_the_owner_without_a_server_is_told_by_every_command(
     _, listed = await command("list", "--json")
     assert [one["state"] for one in json.loads(listed)["automations"]] == ["paused"]
     # One that was active before its mail server went away is named by doctor.
-    async with bench.house.database.transaction() as tx:
-        await set_state(tx, bench.house.workspace_id, UUID(automation["id"]), "active")
+    async with bench.application.database.transaction() as tx:
+        await set_state(tx, bench.application.workspace_id, UUID(automation["id"]), "active")
     _, said = await command("doctor", "--json")
     (check,) = [one for one in json.loads(said)["checks"] if one["name"] == "automation mail"]
     assert check["verdict"] == "doubtful"

@@ -8,13 +8,13 @@ import httpx2
 import pytest_asyncio
 
 from tests.kit.api import Api, api
-from tests.kit.mcp import Wire
+from tests.kit.mcp import RawMcpClient
 
 __all__ = ["api", "wire"]
 
 
 @pytest_asyncio.fixture
-async def wire(api: Api) -> AsyncIterator[Wire]:
+async def wire(api: Api) -> AsyncIterator[RawMcpClient]:
     """The owner, who writes messages by hand."""
     async with httpx2.AsyncClient(timeout=30) as http:
-        yield Wire(http, api.address, api.token)
+        yield RawMcpClient(http, api.address, api.token)

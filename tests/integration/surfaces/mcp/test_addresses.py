@@ -10,7 +10,7 @@ import httpx2
 
 from tests.kit.api import Api, served
 from tests.kit.bench import Bench
-from tests.kit.mcp import NEW, OLD, Wire
+from tests.kit.mcp import NEW, OLD, RawMcpClient
 
 ECHO = {"name": "test.echo", "arguments": {"mark": "x"}}
 
@@ -66,7 +66,7 @@ def _foreign_origins(port: str) -> list[str]:
 
 
 async def test_a_request_under_a_foreign_name_is_refused_and_calls_nothing(
-    bench: Bench, wire: Wire
+    bench: Bench, wire: RawMcpClient
 ) -> None:
     port = wire.address.rpartition(":")[2]
     asked = [{"host": host} for host in _foreign_hosts(port)]
@@ -83,7 +83,7 @@ async def test_a_request_under_a_foreign_name_is_refused_and_calls_nothing(
     assert not bench.outside.tries
 
 
-async def test_every_method_is_refused_under_a_foreign_name(wire: Wire) -> None:
+async def test_every_method_is_refused_under_a_foreign_name(wire: RawMcpClient) -> None:
     for method in ("GET", "DELETE", "PUT", "OPTIONS", "HEAD"):
         for headers in ({"host": "evil.example"}, {"origin": "null"}):
             shown = {"authorization": f"Bearer {wire.token}", **headers}
@@ -94,7 +94,7 @@ async def test_every_method_is_refused_under_a_foreign_name(wire: Wire) -> None:
 
 
 async def test_names_of_this_machine_and_pages_of_this_server_are_taken(
-    bench: Bench, wire: Wire
+    bench: Bench, wire: RawMcpClient
 ) -> None:
     port = wire.address.rpartition(":")[2]
     for name in (f"127.0.0.1:{port}", f"localhost:{port}", f"LOCALHOST:{port}", f"[::1]:{port}"):
@@ -106,12 +106,12 @@ async def test_names_of_this_machine_and_pages_of_this_server_are_taken(
 
 
 async def test_the_public_name_is_taken_and_no_other(bench: Bench) -> None:
-    public = replace(bench.house.settings, public_url="https://spring.example")
+    public = replace(bench.application.settings, public_url="https://spring.example")
     async with (
-        served(replace(bench.house, settings=public)) as api,
+        served(replace(bench.application, settings=public)) as api,
         httpx2.AsyncClient(timeout=30) as http,
     ):
-        wire = Wire(http, api.address, api.token)
+        wire = RawMcpClient(http, api.address, api.token)
         for name, origin, status in (
             ("spring.example", "https://spring.example", 200),
             ("spring.example:443", "https://spring.example:443", 200),

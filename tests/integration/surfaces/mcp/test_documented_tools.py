@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mainspring.contracts.capability import Audience
 from tests.kit.api import Api
-from tests.kit.mcp import Wire, problem_of
+from tests.kit.mcp import RawMcpClient, problem_of
 
 AUTOMATIONS = {
     "create_automation_flow",
@@ -63,7 +63,7 @@ FOR_RUNS = {
 }
 
 
-async def _check_offered(wire: Wire, api: Api, names: set[str]) -> None:
+async def _check_offered(wire: RawMcpClient, api: Api, names: set[str]) -> None:
     tools = await wire.tools()
     assert names - FOR_RUNS <= tools.keys()
     assert not names & FOR_RUNS & tools.keys()
@@ -81,16 +81,18 @@ async def _check_offered(wire: Wire, api: Api, names: set[str]) -> None:
 
 
 async def test_every_automation_tool_is_offered_by_its_documented_name(
-    wire: Wire, api: Api
+    wire: RawMcpClient, api: Api
 ) -> None:
     await _check_offered(wire, api, AUTOMATIONS)
 
 
 async def test_every_integration_tool_is_offered_by_its_documented_name(
-    wire: Wire, api: Api
+    wire: RawMcpClient, api: Api
 ) -> None:
     await _check_offered(wire, api, INTEGRATIONS)
 
 
-async def test_every_workspace_tool_is_offered_by_its_documented_name(wire: Wire, api: Api) -> None:
+async def test_every_workspace_tool_is_offered_by_its_documented_name(
+    wire: RawMcpClient, api: Api
+) -> None:
     await _check_offered(wire, api, WORKSPACE)

@@ -28,7 +28,7 @@ from mainspring.workspace.people.workspaces import add_workspace, rename_workspa
 from tests.kit.api import Api, served
 from tests.kit.bench import Bench
 from tests.kit.drafts import Office, office
-from tests.kit.mcp import OLD, Wire, connected, problem_of
+from tests.kit.mcp import OLD, RawMcpClient, connected, problem_of
 
 OVER = ["legacy", "auto", "pipes-legacy", "pipes-auto"]
 # A child process that forwards to the server, as clients start it that know no HTTP.
@@ -73,7 +73,7 @@ class Place:
 
 @pytest_asyncio.fixture
 async def place(bench: Bench) -> AsyncIterator[Place]:
-    async with office(bench) as here, served(here.bench.house) as api:
+    async with office(bench) as here, served(here.bench.application) as api:
         yield Place(here, api)
 
 
@@ -96,13 +96,13 @@ async def _client(api: Api, over: str, opened: Opened | None) -> AsyncIterator[C
         return
     if way == "pipes":
         actor = Actor(
-            api.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER, by_program=True
+            api.application.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER, by_program=True
         )
 
         async def who(ctx: Context) -> CapabilityCaller:
             return CapabilityCaller(actor)
 
-        here = build_server(McpToolMethods(application_services(api.house)), who)
+        here = build_server(McpToolMethods(application_services(api.application)), who)
         async with Client(here, mode=mode, elicitation_callback=opened) as client:
             yield client
         return
@@ -248,14 +248,14 @@ async def test_every_other_answer_of_a_person_leads_to_its_page_too(
     assert told["url"].endswith(f"/inbox?{page}")
 
 
-async def _hello(wire: Wire, elicitation: dict[str, Any]) -> httpx2.Response:
+async def _hello(wire: RawMcpClient, elicitation: dict[str, Any]) -> httpx2.Response:
     info = {"name": "a client", "version": "1"}
     params = {"protocolVersion": OLD, "capabilities": {"elicitation": elicitation}}
     return await wire.send("initialize", {**params, "clientInfo": info})
 
 
 async def test_form_mode_alone_is_no_way_to_a_person(place: Place) -> None:
-    wire = Wire(place.api.stranger, place.api.address, place.api.token)
+    wire = RawMcpClient(place.api.anonymous, place.api.address, place.api.token)
     without_url: list[dict[str, Any]] = [{}, {"form": {}}]
     for modes in without_url:
         answer = await _hello(wire, modes)
@@ -267,7 +267,7 @@ async def test_the_stream_of_a_call_asks_the_client_and_tells_that_it_is_done(
     place: Place,
 ) -> None:
     """Nothing answers the request: another process may get that answer."""
-    wire = Wire(place.api.stranger, place.api.address, place.api.token)
+    wire = RawMcpClient(place.api.anonymous, place.api.address, place.api.token)
     session = (await _hello(wire, {"form": {}, "url": {}})).headers["mcp-session-id"]
     draft = (await wire.call("telegram_push", {"text": "Hi"}))["structuredContent"]["draft_id"]
     asking = asyncio.create_task(
@@ -295,7 +295,7 @@ async def test_the_stream_of_a_call_asks_the_client_and_tells_that_it_is_done(
 
 async def _recorded(place: Place, capability: str, outcome: str) -> None:
     """Returns once such a call is on record."""
-    database = place.api.house.database
+    database = place.api.application.database
     query = "SELECT count(*) FROM direct_calls WHERE capability = $1 AND outcome = $2"
     async with asyncio.timeout(60):
         while not await database.fetchval(query, capability, outcome):
@@ -306,14 +306,16 @@ async def _recorded(place: Place, capability: str, outcome: str) -> None:
 async def test_no_client_is_asked_to_open_a_page_that_no_server_shows(
     place: Place, mode: str
 ) -> None:
-    space = place.api.house.workspace_id
+    space = place.api.application.workspace_id
     actor = Actor(space, "member", FIRST_MEMBER, role=Role.OWNER, by_program=True)
 
     async def who(ctx: Context) -> CapabilityCaller:
         return CapabilityCaller(actor)
 
     opened = Opened()
-    alone = build_server(McpToolMethods(application_services(place.api.house), lambda: False), who)
+    alone = build_server(
+        McpToolMethods(application_services(place.api.application), lambda: False), who
+    )
     async with Client(alone, mode=mode, elicitation_callback=opened) as client:
         draft = await place.draft(client)
         answer = await client.call_tool("confirm_action", {"draft_id": draft})
@@ -378,7 +380,7 @@ async def test_the_page_is_that_of_the_workspace_for_a_person_of_several(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _patience(monkeypatch, 0.5)
-    application = place.api.house
+    application = place.api.application
     async with application.database.transaction() as tx:
         await add_workspace(tx, FIRST_MEMBER, "Another", Role.OWNER)
         await rename_workspace(tx, application.workspace_id, "The team")

@@ -22,12 +22,12 @@ from mainspring.contracts.limits import Limits
 from mainspring.surfaces.mcp.server import message_limits
 from tests.kit.api import Api, served
 from tests.kit.bench import Bench
-from tests.kit.mcp import NEW, OLD, VERSIONS, Wire, connected, error_of, problem_of
+from tests.kit.mcp import NEW, OLD, VERSIONS, RawMcpClient, connected, error_of, problem_of
 
 PARSE, INVALID, UNKNOWN, PARAMS = -32700, -32600, -32601, -32602
 
 
-async def test_each_tool_has_schemas_a_title_and_hints_in_every_version(wire: Wire) -> None:
+async def test_each_tool_has_schemas_a_title_and_hints_in_every_version(wire: RawMcpClient) -> None:
     for version in VERSIONS:
         tools = await replace(wire, version=version).tools()
 
@@ -53,7 +53,7 @@ async def test_each_tool_has_schemas_a_title_and_hints_in_every_version(wire: Wi
         assert tools["publish_event"]["annotations"]["openWorldHint"] is False
 
 
-async def test_a_value_comes_as_structured_content_and_as_the_same_text(wire: Wire) -> None:
+async def test_a_value_comes_as_structured_content_and_as_the_same_text(wire: RawMcpClient) -> None:
     for version in VERSIONS:
         one = replace(wire, version=version)
         given = {"words": "grün ☂", "none": None, "deep": [{"n": 1.5}]}
@@ -66,7 +66,7 @@ async def test_a_value_comes_as_structured_content_and_as_the_same_text(wire: Wi
         assert json.loads(text["text"]) == given
 
 
-async def test_a_value_fits_the_schema_that_was_shown_for_it(wire: Wire) -> None:
+async def test_a_value_fits_the_schema_that_was_shown_for_it(wire: RawMcpClient) -> None:
     tools = await wire.tools()
     made = await wire.call("publish_event", {"type": "mcp.told"})
     held = await wire.call("test.mail", {"mark": "x"})
@@ -76,7 +76,9 @@ async def test_a_value_fits_the_schema_that_was_shown_for_it(wire: Wire) -> None
     assert jsonschema_rs.is_valid(tools["test_mail"]["outputSchema"], held["structuredContent"])
 
 
-async def test_a_problem_is_an_error_result_that_says_where_and_what_to_do(wire: Wire) -> None:
+async def test_a_problem_is_an_error_result_that_says_where_and_what_to_do(
+    wire: RawMcpClient,
+) -> None:
     for version in [OLD, NEW]:
         one = replace(wire, version=version)
         wrong = await one.call("publish_event", {"type": 5, "bogus": True})
@@ -96,7 +98,7 @@ async def test_a_problem_is_an_error_result_that_says_where_and_what_to_do(wire:
         assert never["content"][0]["text"].startswith("This can never work.")
 
 
-async def test_a_tool_that_is_not_offered_is_an_error_of_the_protocol(wire: Wire) -> None:
+async def test_a_tool_that_is_not_offered_is_an_error_of_the_protocol(wire: RawMcpClient) -> None:
     for version in [OLD, NEW]:
         one = replace(wire, version=version)
         missing = await one.error("tools/call", {"name": "no_such_tool", "arguments": {}})
@@ -108,7 +110,7 @@ async def test_a_tool_that_is_not_offered_is_an_error_of_the_protocol(wire: Wire
         assert missing["data"].keys() == for_runs["data"].keys()
 
 
-async def test_a_mistake_in_the_protocol_is_an_error_of_the_protocol(wire: Wire) -> None:
+async def test_a_mistake_in_the_protocol_is_an_error_of_the_protocol(wire: RawMcpClient) -> None:
     for version in [OLD, NEW]:
         one = replace(wire, version=version)
         for method, params, code in (
@@ -130,7 +132,7 @@ async def test_a_mistake_in_the_protocol_is_an_error_of_the_protocol(wire: Wire)
             )
 
 
-async def test_a_body_that_is_no_message_is_refused(wire: Wire, bench: Bench) -> None:
+async def test_a_body_that_is_no_message_is_refused(wire: RawMcpClient, bench: Bench) -> None:
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "test.echo"}}
     deep = b"[" * 5_000 + b"]" * 5_000
     for body, code in (
@@ -163,9 +165,9 @@ async def test_a_body_that_is_no_message_is_refused(wire: Wire, bench: Bench) ->
     assert not bench.outside.tries
 
 
-async def test_the_way_a_message_comes_is_checked(wire: Wire, bench: Bench) -> None:
+async def test_the_way_a_message_comes_is_checked(wire: RawMcpClient, bench: Bench) -> None:
     ping = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "ping"}).encode()
-    most = message_limits(bench.house.limits, bench.house.registry).json_bytes
+    most = message_limits(bench.application.limits, bench.application.registry).json_bytes
     large = b'{"x":"' + b"x" * most + b'"}'
     for body, headers, status in (
         (ping, {}, 200),
@@ -186,7 +188,7 @@ async def test_the_way_a_message_comes_is_checked(wire: Wire, bench: Bench) -> N
     assert not bench.outside.tries
 
 
-async def test_there_is_no_stream_to_open_and_no_session_to_end(wire: Wire) -> None:
+async def test_there_is_no_stream_to_open_and_no_session_to_end(wire: RawMcpClient) -> None:
     known = {"authorization": f"Bearer {wire.token}", "accept": "text/event-stream"}
     for method in ("GET", "DELETE", "PUT", "PATCH", "OPTIONS"):
         answer = await wire.http.request(method, f"{wire.address}/mcp", headers=known)
@@ -207,7 +209,7 @@ async def test_there_is_no_stream_to_open_and_no_session_to_end(wire: Wire) -> N
     assert begun.json()["result"]["instructions"]
 
 
-async def test_what_is_owed_no_answer_gets_none(wire: Wire) -> None:
+async def test_what_is_owed_no_answer_gets_none(wire: RawMcpClient) -> None:
     for version in [OLD, NEW]:
         one = replace(wire, version=version)
         told = await one.post({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {}})
@@ -218,7 +220,7 @@ async def test_what_is_owed_no_answer_gets_none(wire: Wire) -> None:
 
 
 async def test_headers_that_say_something_else_than_the_message_are_refused(
-    wire: Wire, bench: Bench
+    wire: RawMcpClient, bench: Bench
 ) -> None:
     wire = replace(wire, version=NEW)
     params = {"name": "test.echo", "arguments": {}}
@@ -277,7 +279,9 @@ def _counted(number: int) -> Capability:
 async def crowded(bench: Bench) -> AsyncIterator[Application]:
     """A house with more tools than one page holds."""
     registry = build_registry(Limits(), capabilities=[_counted(number) for number in range(450)])
-    application = build_application(bench.house.settings, Limits(), registry, bench.house.database)
+    application = build_application(
+        bench.application.settings, Limits(), registry, bench.application.database
+    )
     try:
         yield application
     finally:

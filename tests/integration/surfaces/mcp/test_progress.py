@@ -21,7 +21,7 @@ from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.api import Api
 from tests.kit.authoring import CapabilityClient
 from tests.kit.bench import Bench
-from tests.kit.mcp import NEW, OLD, Wire, connected
+from tests.kit.mcp import NEW, OLD, RawMcpClient, connected
 
 RUN = "run_automation_once"
 CLIENTS_GIVE_UP = 60
@@ -40,12 +40,14 @@ async def _client(api: Api, over: str) -> AsyncIterator[Client]:
         async with connected(api.address, api.token, over) as client:
             yield client
         return
-    actor = Actor(api.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
+    actor = Actor(api.application.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
 
     async def who(ctx: Context) -> CapabilityCaller:
         return CapabilityCaller(actor)
 
-    async with Client(build_server(McpToolMethods(application_services(api.house)), who)) as client:
+    async with Client(
+        build_server(McpToolMethods(application_services(api.application)), who)
+    ) as client:
         yield client
 
 
@@ -71,12 +73,12 @@ async def test_a_client_hears_of_its_run_and_is_answered_before_it_gives_up(
     assert result["run_id"] in heard[0][1]
     assert again.structured_content is not None
     assert again.structured_content["run_id"] == result["run_id"]
-    assert await bench.house.database.fetchval("SELECT count(*) FROM runs") == 1
+    assert await bench.application.database.fetchval("SELECT count(*) FROM runs") == 1
 
 
 @pytest.mark.parametrize("version", [OLD, NEW])
 async def test_progress_comes_as_a_stream_only_where_there_is_any(
-    wire: Wire, bench: Bench, version: str
+    wire: RawMcpClient, bench: Bench, version: str
 ) -> None:
     wire = replace(wire, version=version)
     automation = await CapabilityClient(bench).save(source="return 1;")

@@ -11,15 +11,15 @@ import httpx2
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.tokens import make_token, revoke_token
 from tests.kit.api import Api
-from tests.kit.mcp import NEW, Wire
+from tests.kit.mcp import NEW, RawMcpClient
 
 AT_ONCE = 50
 
 
 async def test_no_request_that_is_sent_after_the_revocation_is_answered(
-    api: Api, wire: Wire
+    api: Api, wire: RawMcpClient
 ) -> None:
-    database, workspace_id = api.house.database, api.house.workspace_id
+    database, workspace_id = api.application.database, api.application.workspace_id
     stored, plain = await make_token(database, workspace_id, FIRST_MEMBER, "a test")
     seen: list[tuple[float, int]] = []
 

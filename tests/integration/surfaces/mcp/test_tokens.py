@@ -24,7 +24,7 @@ from mainspring.workspace.tokens import TokenLimits, make_token, revoke_token
 from tests.kit.api import served
 from tests.kit.bench import Bench, document, step
 from tests.kit.loopback_doubles import answer, local_server
-from tests.kit.mcp import NEW, OLD, Wire, problem_of
+from tests.kit.mcp import NEW, OLD, RawMcpClient, problem_of
 
 ECHO = {"name": "test.echo", "arguments": {}}
 
@@ -34,24 +34,24 @@ class TokenIssuer:
     """Makes tokens, and lets their holders speak."""
 
     bench: Bench
-    wire: Wire
+    client: RawMcpClient
 
     async def holder(
         self, bounds: TokenLimits | None = None, workspace_id: UUID | None = None
-    ) -> Wire:
-        application = self.bench.house
+    ) -> RawMcpClient:
+        application = self.bench.application
         async with application.database.transaction() as tx:
             place = workspace_id or application.workspace_id
             _, plain = await make_token(tx, place, FIRST_MEMBER, "a test", bounds)
-        return replace(self.wire, token=plain)
+        return replace(self.client, token=plain)
 
 
 @pytest_asyncio.fixture
-async def issuer(bench: Bench, wire: Wire) -> TokenIssuer:
+async def issuer(bench: Bench, wire: RawMcpClient) -> TokenIssuer:
     return TokenIssuer(bench, wire)
 
 
-async def test_without_a_known_token_there_is_nothing(wire: Wire, bench: Bench) -> None:
+async def test_without_a_known_token_there_is_nothing(wire: RawMcpClient, bench: Bench) -> None:
     forms: list[Mapping[str, str]] = [
         {},
         {"authorization": "Bearer msk_" + "A" * 43},
@@ -73,7 +73,7 @@ async def test_without_a_known_token_there_is_nothing(wire: Wire, bench: Bench) 
 
 
 async def test_a_token_in_the_address_is_refused_even_beside_a_good_one(
-    wire: Wire, bench: Bench
+    wire: RawMcpClient, bench: Bench
 ) -> None:
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": ECHO}
     for query in (f"access_token={wire.token}", f"token={wire.token}", "x=1"):
@@ -88,10 +88,10 @@ async def test_a_token_in_the_address_is_refused_even_beside_a_good_one(
 
 
 async def test_a_token_is_refused_once_it_is_revoked_or_has_expired(issuer: TokenIssuer) -> None:
-    application = issuer.bench.house
+    application = issuer.bench.application
     async with application.database.transaction() as tx:
         stored, plain = await make_token(tx, application.workspace_id, FIRST_MEMBER, "a test")
-    revoked = replace(issuer.wire, token=plain)
+    revoked = replace(issuer.client, token=plain)
     soon = datetime.now(UTC) + timedelta(seconds=1)
     expiring = await issuer.holder(TokenLimits(expires_at=soon))
     assert (await revoked.send("tools/list")).status_code == 200
@@ -136,7 +136,7 @@ async def test_a_small_role_sees_what_it_may_call_and_is_told_no_for_the_rest(
 
 
 async def test_a_token_of_another_workspace_sees_only_its_own(issuer: TokenIssuer) -> None:
-    application, elsewhere = issuer.bench.house, generate_id()
+    application, elsewhere = issuer.bench.application, generate_id()
     async with application.database.transaction() as tx:
         await ensure_workspace(tx, elsewhere, "Elsewhere")
         await tx.execute(
@@ -145,7 +145,7 @@ async def test_a_token_of_another_workspace_sees_only_its_own(issuer: TokenIssue
             FIRST_MEMBER,
         )
     there = await issuer.holder(workspace_id=elsewhere)
-    tools = await issuer.wire.tools()
+    tools = await issuer.client.tools()
     made = await there.call("publish_event", {"type": "mcp.elsewhere"})
     assert made["isError"] is False, made
     row = await application.database.fetchrow(
@@ -159,10 +159,10 @@ async def test_a_token_of_another_workspace_sees_only_its_own(issuer: TokenIssue
 class Running:
     """A run that hangs in a step, and its token."""
 
-    def __init__(self, bench: Bench, run_id: UUID, wire: Wire) -> None:
+    def __init__(self, bench: Bench, run_id: UUID, wire: RawMcpClient) -> None:
         self.bench = bench
         self.run_id = run_id
-        self.wire = wire
+        self.client = wire
 
     async def end(self) -> None:
         self.bench.outside.release.set()
@@ -171,19 +171,21 @@ class Running:
 
 @asynccontextmanager
 async def _running(
-    bench: Bench, wire: Wire, grants: Sequence[Mapping[str, Any]]
+    bench: Bench, wire: RawMcpClient, grants: Sequence[Mapping[str, Any]]
 ) -> AsyncIterator[Running]:
     plan = step("wait", "test.hang")
     made = await bench.dispatch(document(plan, grants=[{"capability": "test.hang"}, *grants]))
     async with bench.worker():
         await asyncio.wait_for(bench.outside.started.wait(), 20)
-        row = await bench.house.database.fetchrow(
+        row = await bench.application.database.fetchrow(
             "SELECT fence, automation_id FROM runs WHERE id = $1", made.run_id
         )
         assert row is not None
         run = RunRef(made.run_id, row["automation_id"], "wait")
-        async with bench.house.database.transaction() as tx:
-            begun = await mint(tx, bench.house.workspace_id, run, row["fence"], datetime.now(UTC))
+        async with bench.application.database.transaction() as tx:
+            begun = await mint(
+                tx, bench.application.workspace_id, run, row["fence"], datetime.now(UTC)
+            )
         yield Running(bench, made.run_id, replace(wire, token=begun.token, version=NEW))
         bench.outside.release.set()
 
@@ -192,17 +194,17 @@ async def test_a_run_sees_its_grants_with_their_pins_and_its_token_dies_with_it(
     issuer: TokenIssuer,
 ) -> None:
     grants = [{"capability": "publish_event", "params": {"type": "mcp.pinned"}}]
-    async with _running(issuer.bench, issuer.wire, grants) as going:
-        tools = await going.wire.tools()
-        fits = await going.wire.call("publish_event", {"type": "mcp.pinned"})
-        wider = await going.wire.call("publish_event", {"type": "mcp.other"})
-        other = await going.wire.error("tools/call", ECHO)
-        over_rest = await issuer.wire.http.get(
-            f"{issuer.wire.address}/api/v1/automations",
-            headers={"authorization": f"Bearer {going.wire.token}"},
+    async with _running(issuer.bench, issuer.client, grants) as going:
+        tools = await going.client.tools()
+        fits = await going.client.call("publish_event", {"type": "mcp.pinned"})
+        wider = await going.client.call("publish_event", {"type": "mcp.other"})
+        other = await going.client.error("tools/call", ECHO)
+        over_rest = await issuer.client.http.get(
+            f"{issuer.client.address}/api/v1/automations",
+            headers={"authorization": f"Bearer {going.client.token}"},
         )
         await going.end()
-        late = await going.wire.send("tools/list")
+        late = await going.client.send("tools/list")
 
     assert tools.keys() == {"test_hang", "publish_event"}
     assert tools["publish_event"]["inputSchema"]["properties"]["type"]["const"] == "mcp.pinned"
@@ -219,22 +221,22 @@ async def test_a_token_is_never_sent_on_to_another_system(bench: Bench) -> None:
 
     async with local_server(speak) as upstream, AsyncExitStack() as stack:
         pair = f"127.0.0.1:{upstream.port}"
-        settings = replace(bench.house.settings, egress_allow=frozenset({pair}))
+        settings = replace(bench.application.settings, egress_allow=frozenset({pair}))
         application = build_application(
-            settings, Limits(), bench.house.registry, bench.house.database
+            settings, Limits(), bench.application.registry, bench.application.database
         )
         stack.push_async_callback(application.wakeup_sender.aclose)
         stack.push_async_callback(application.egress.aclose)
         api = await stack.enter_async_context(served(application))
         http = await stack.enter_async_context(httpx2.AsyncClient(timeout=30))
         grants = [{"capability": "http_fetch", "params": {"hosts": [pair]}}]
-        wire = Wire(http, api.address, api.token)
+        wire = RawMcpClient(http, api.address, api.token)
         going = await stack.enter_async_context(_running(bench, wire, grants))
-        fetched = await going.wire.call("http_fetch", {"url": f"http://{pair}/"})
+        fetched = await going.client.call("http_fetch", {"url": f"http://{pair}/"})
 
     assert fetched["isError"] is False, fetched
     [head] = upstream.requests
     assert b"authorization" not in head.lower()
-    for token in (api.token, str(going.wire.token)):
+    for token in (api.token, str(going.client.token)):
         assert token.encode() not in head
         assert token not in str(fetched)

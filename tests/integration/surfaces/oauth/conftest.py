@@ -16,7 +16,7 @@ __all__ = ["ada", "people"]
 @pytest_asyncio.fixture
 async def ada(people: Api) -> AsyncIterator[Browser]:
     """An editor who is signed in."""
-    application = people.house
+    application = people.application
     user = await make_person(
         application.database,
         "ada@example.org",

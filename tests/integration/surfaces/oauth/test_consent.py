@@ -9,7 +9,7 @@ from urllib.parse import urlencode, urlsplit
 from mainspring.contracts.roles import Role
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.api import Api
-from tests.kit.mcp import Wire
+from tests.kit.mcp import RawMcpClient
 from tests.kit.oauth import (
     CONSENT,
     LOOPBACK,
@@ -51,7 +51,7 @@ async def test_who_is_not_known_or_would_be_sent_astray_is_sent_nowhere(people: 
         assert answer.headers["content-type"].startswith("text/html")
         assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
         assert "evil.example" not in answer.text
-    assert await people.house.database.fetchval("SELECT count(*) FROM client_requests") == 0
+    assert await people.application.database.fetchval("SELECT count(*) FROM client_requests") == 0
 
 
 async def test_a_wrong_request_is_told_to_the_client_with_its_state(
@@ -89,15 +89,15 @@ async def test_a_wrong_request_is_told_to_the_client_with_its_state(
         assert result["iss"] == people.address
         assert "code" not in result
     twice = urlencode([*guest.query().items(), ("scope", "read")])
-    doubled = await people.stranger.get("/oauth/authorize", params=twice)
+    doubled = await people.anonymous.get("/oauth/authorize", params=twice)
     assert query_of(doubled.headers["location"])["error"] == "invalid_request"
-    assert await people.house.database.fetchval("SELECT count(*) FROM client_requests") == 0
+    assert await people.application.database.fetchval("SELECT count(*) FROM client_requests") == 0
 
 
 async def test_a_person_reads_what_is_asked_and_gives_no_more_than_they_have(
     people: Api, ada: Browser
 ) -> None:
-    application = people.house
+    application = people.application
     guest = await register(people)
     request_id = await guest.ask()
     shown = await read_request(ada, request_id)
@@ -153,18 +153,18 @@ async def test_a_person_reads_what_is_asked_and_gives_no_more_than_they_have(
 async def test_only_the_person_who_was_asked_answers_and_only_from_our_page(
     people: Api, ada: Browser
 ) -> None:
-    application = people.house
+    application = people.application
     guest = await register(people)
     request_id = await guest.ask()
     path = f"/api/v1/oauth/requests/{request_id}"
     body = {"agree": True, "role": "viewer", "workspace_id": str(application.workspace_id)}
     bob = await make_person(application.database, "bob@example.org")
 
-    assert (await people.stranger.get(path)).status_code == 401
+    assert (await people.anonymous.get(path)).status_code == 401
     token = await token_of(application.database, application.workspace_id, FIRST_MEMBER)
     for answer in (
-        await people.stranger.get(path, headers=token),
-        await people.stranger.post(f"{path}/answer", json=body, headers=token),
+        await people.anonymous.get(path, headers=token),
+        await people.anonymous.post(f"{path}/answer", json=body, headers=token),
     ):
         assert (answer.status_code, answer.json()["code"]) == (409, "needs_session")
     # Nobody answers what they have not opened.
@@ -184,11 +184,11 @@ async def test_only_the_person_who_was_asked_answers_and_only_from_our_page(
         headers={"origin": "https://evil.example"},
     )
     assert (without.json()["code"], forged.json()["code"]) == ("csrf", "foreign_page")
-    page = await people.stranger.get(CONSENT + request_id)
+    page = await people.anonymous.get(CONSENT + request_id)
     assert "frame-ancestors 'none'" in page.headers["content-security-policy"]
     # The window of the question can tell the client that opened it; every other is apart.
     assert page.headers["cross-origin-opener-policy"] == "unsafe-none"
-    door = await people.stranger.get("/sign-in")
+    door = await people.anonymous.get("/sign-in")
     assert door.headers["cross-origin-opener-policy"] == "same-origin"
     await application.database.execute("UPDATE client_requests SET expires_at = now()")
     assert (await answer_request(ada, request_id)).status_code == 410
@@ -304,7 +304,7 @@ async def test_agreement_is_remembered_a_wider_request_asks_again_and_less_appli
         ("Assistant", "operator", True)
     ]
     assert listed["clients"][0]["last_used_at"] is None
-    wire = Wire(people.stranger, people.address, given["access_token"])
+    wire = RawMcpClient(people.anonymous, people.address, given["access_token"])
     before = (await wire.tools()).keys()
     assert (await _last_use(ada)) is not None
     # A client that asks for less on another day keeps what it holds.
@@ -312,7 +312,7 @@ async def test_agreement_is_remembered_a_wider_request_asks_again_and_less_appli
     assert (await wire.tools()).keys() == before
     await agreed(ada, await guest.ask(), Role.VIEWER)
     assert (await wire.tools()).keys() < before
-    actions = await people.house.database.fetch(
+    actions = await people.application.database.fetch(
         "SELECT action, detail FROM audit_log WHERE action = 'answer_client_request' ORDER BY id"
     )
     assert [row["detail"]["role"] for row in actions] == ["operator", "operator", "viewer"]

@@ -26,7 +26,7 @@ from tests.kit.people import Browser
 
 
 @dataclass(slots=True)
-class Pocket:
+class MemoryTokenStorage:
     """Where the client keeps what it was given."""
 
     tokens: OAuthToken | None = None
@@ -77,7 +77,7 @@ async def _client(address: str, provider: OAuthClientProvider) -> AsyncIterator[
         yield client
 
 
-def _id(pocket: Pocket) -> str:
+def _id(pocket: MemoryTokenStorage) -> str:
     """The client's own id, without the scope that it registered with."""
     assert pocket.client is not None
     return str(pocket.client.client_id).partition(".")[0]
@@ -86,7 +86,7 @@ def _id(pocket: Pocket) -> str:
 @pytest.mark.parametrize("name", ["127.0.0.1", "localhost"])
 async def test_the_official_client_connects_by_itself(people: Api, ada: Browser, name: str) -> None:
     address = people.address.replace("127.0.0.1", name)
-    pocket, person = Pocket(), Person(ada, Role.OPERATOR)
+    pocket, person = MemoryTokenStorage(), Person(ada, Role.OPERATOR)
     said = OAuthClientMetadata(client_name="Official", redirect_uris=[AnyUrl(LOOPBACK)])
     provider = OAuthClientProvider(f"{address}/mcp", said, pocket, person.follow, person.come_back)
 

@@ -41,7 +41,7 @@ async def test_a_token_that_is_being_made_does_not_outlive_the_password(
     await began.wait()
     changing = asyncio.create_task(ada.ask("POST", "/me/password", json=NEW))
     # It comes to its end, or stands in line behind the making.
-    in_line = asyncio.create_task(until_in_line(people.house.database))
+    in_line = asyncio.create_task(until_in_line(people.application.database))
     await asyncio.wait({changing, in_line}, return_when=asyncio.FIRST_COMPLETED)
     in_line.cancel()
     goes_on.set()
@@ -49,14 +49,14 @@ async def test_a_token_that_is_being_made_does_not_outlive_the_password(
     made = await making
     assert made.status_code == 201
     headers = {"Authorization": f"Bearer {made.json()['text']}"}
-    used = await people.stranger.get(f"{ROOT}/session", headers=headers)
+    used = await people.anonymous.get(f"{ROOT}/session", headers=headers)
     assert used.status_code == 401, used.json()
 
 
 async def test_whoever_came_before_the_new_password_makes_no_token_after_it(
     people: Api, ada: Browser
 ) -> None:
-    database = people.house.database
+    database = people.application.database
     me = await database.fetchval("SELECT id FROM users WHERE email = 'ada@example.org'")
     async with database.transaction() as tx:
         # As whoever sets the password from elsewhere does it.

@@ -52,10 +52,10 @@ async def test_a_client_is_told_where_to_go_under_the_name_it_used(people: Api) 
     for host in (f"127.0.0.1:{port}", f"localhost:{port}"):
         for suffix in ("", "/mcp"):
             shown = {"host": host}
-            resource = await people.stranger.get(
+            resource = await people.anonymous.get(
                 f"/.well-known/oauth-protected-resource{suffix}", headers=shown
             )
-            issuer = await people.stranger.get(
+            issuer = await people.anonymous.get(
                 f"/.well-known/oauth-authorization-server{suffix}", headers=shown
             )
             assert resource.json()["resource"] == f"http://{host}/mcp"
@@ -65,14 +65,14 @@ async def test_a_client_is_told_where_to_go_under_the_name_it_used(people: Api) 
             assert issuer.json()["code_challenge_methods_supported"] == ["S256"]
             assert issuer.json()["scopes_supported"] == ["read", "operate", "edit"]
     # Whoever asks by a name that is not ours does not get it back.
-    foreign = await people.stranger.get(
+    foreign = await people.anonymous.get(
         "/.well-known/oauth-authorization-server", headers={"host": "evil.example"}
     )
     assert "evil.example" not in foreign.text
 
-    nobody = await people.stranger.post("/mcp", json={})
+    nobody = await people.anonymous.post("/mcp", json={})
     stale = {"authorization": "Bearer msk_" + "A" * 43}
-    unknown = await people.stranger.post("/mcp", json={}, headers=stale)
+    unknown = await people.anonymous.post("/mcp", json={}, headers=stale)
     where = f'resource_metadata="{people.address}/.well-known/oauth-protected-resource/mcp"'
     where += ', scope="read"'
     assert (nobody.status_code, unknown.status_code) == (401, 401)
@@ -83,7 +83,7 @@ async def test_a_client_is_told_where_to_go_under_the_name_it_used(people: Api) 
 async def test_what_a_client_says_of_itself_is_checked_and_little_of_it_is_kept(
     people: Api,
 ) -> None:
-    database, send = people.house.database, people.stranger.post
+    database, send = people.application.database, people.anonymous.post
     for changed, error in BAD:
         answer = await send("/oauth/register", json=description(**changed))
         assert (answer.status_code, answer.json()["error"]) == (400, error), changed
@@ -134,7 +134,7 @@ async def test_what_a_client_says_of_itself_is_checked_and_little_of_it_is_kept(
 
 
 async def test_registrations_are_counted_and_unused_ones_forgotten(people: Api) -> None:
-    database = people.house.database
+    database = people.application.database
     first = await register(people)
     await database.execute("UPDATE mcp_clients SET created_at = now() - interval '31 days'")
     second = await register(people)
@@ -142,7 +142,9 @@ async def test_registrations_are_counted_and_unused_ones_forgotten(people: Api) 
     assert kept == {second.id}
     assert (await first.authorize()).status_code == 400
 
-    answers = [await people.stranger.post("/oauth/register", json=description()) for _ in range(20)]
+    answers = [
+        await people.anonymous.post("/oauth/register", json=description()) for _ in range(20)
+    ]
     statuses = [answer.status_code for answer in answers]
     assert statuses.count(201) in (18, 19)
     assert statuses[-1] == 429

@@ -9,7 +9,7 @@ import httpx2
 
 from mainspring.contracts.roles import Role
 from tests.kit.api import Api
-from tests.kit.mcp import Wire
+from tests.kit.mcp import RawMcpClient
 from tests.kit.oauth import WEB, OAuthTestClient, register
 from tests.kit.people import Browser
 
@@ -17,7 +17,7 @@ NO_GOOD = "invalid_grant"
 
 
 async def _status(api: Api, token: str) -> int:
-    return (await Wire(api.stranger, api.address, token).send("tools/list")).status_code
+    return (await RawMcpClient(api.anonymous, api.address, token).send("tools/list")).status_code
 
 
 def _refused(answer: httpx2.Response, error: str = NO_GOOD, status: int = 400) -> None:
@@ -27,7 +27,7 @@ def _refused(answer: httpx2.Response, error: str = NO_GOOD, status: int = 400) -
 
 
 async def test_a_code_is_worth_nothing_to_anybody_else(people: Api, ada: Browser) -> None:
-    database = people.house.database
+    database = people.application.database
     guest, thief = await register(people), await register(people)
     code = await guest.code(ada)
     # Another client has nothing of it, whatever it brings, and spoils nothing.
@@ -43,9 +43,9 @@ async def test_a_code_is_worth_nothing_to_anybody_else(people: Api, ada: Browser
     twice = f"grant_type=authorization_code&code={code}&code={code}&client_id={guest.id}"
     form = {"content-type": "application/x-www-form-urlencoded"}
     _refused(
-        await people.stranger.post("/oauth/token", content=twice, headers=form), "invalid_request"
+        await people.anonymous.post("/oauth/token", content=twice, headers=form), "invalid_request"
     )
-    _refused(await people.stranger.post("/oauth/token", json={"code": code}), "invalid_request")
+    _refused(await people.anonymous.post("/oauth/token", json={"code": code}), "invalid_request")
 
     # Whoever has the code without what belongs to it spoils it.
     for changed in (
@@ -69,22 +69,22 @@ async def test_a_code_is_worth_nothing_to_anybody_else(people: Api, ada: Browser
 async def test_a_token_works_at_the_mcp_server_alone_and_ends_with_a_second_exchange(
     people: Api, ada: Browser
 ) -> None:
-    database = people.house.database
+    database = people.application.database
     guest = await register(people)
     code = await guest.code(ada, Role.VIEWER)
     answer = await guest.exchange(code)
     given = answer.json()
     assert (given["token_type"], given["scope"], given["expires_in"]) == ("Bearer", "read", 3600)
     assert answer.headers["cache-control"] == "no-store"
-    wire = Wire(people.stranger, people.address, given["access_token"])
+    wire = RawMcpClient(people.anonymous, people.address, given["access_token"])
     tools = await wire.tools()
     assert tools
     assert all(tool["annotations"]["readOnlyHint"] for tool in tools.values())
     # A token for one resource is none for another: it could make tokens that outlive it.
     known = {"authorization": f"Bearer {given['access_token']}"}
-    rest = await people.stranger.post("/api/v1/tokens", json={"name": "x"}, headers=known)
+    rest = await people.anonymous.post("/api/v1/tokens", json={"name": "x"}, headers=known)
     assert (rest.status_code, rest.json()["code"]) == (403, "token_for_mcp")
-    assert (await people.stranger.get("/api/v1/session", headers=known)).status_code == 403
+    assert (await people.anonymous.get("/api/v1/session", headers=known)).status_code == 403
 
     kept = await _everything(database)
     for secret in (code, given["access_token"], given["refresh_token"], guest.verifier):
@@ -97,7 +97,7 @@ async def test_a_token_works_at_the_mcp_server_alone_and_ends_with_a_second_exch
 async def test_a_renewal_token_works_once_and_the_second_time_ends_everything(
     people: Api, ada: Browser
 ) -> None:
-    database = people.house.database
+    database = people.application.database
     guest, thief = await register(people), await register(people)
     first = await guest.connect(ada)
     untouched = await guest.connect(ada)
@@ -124,7 +124,9 @@ async def test_a_renewal_token_works_once_and_the_second_time_ends_everything(
     await database.execute(
         "UPDATE access_tokens SET expires_at = now() WHERE client_id IS NOT NULL"
     )
-    answer = await Wire(people.stranger, people.address, untouched["access_token"]).send("ping")
+    answer = await RawMcpClient(people.anonymous, people.address, untouched["access_token"]).send(
+        "ping"
+    )
     assert 'error="invalid_token"' in answer.headers["www-authenticate"]
     third = (await guest.renew(untouched["refresh_token"])).json()
     assert await _status(people, third["access_token"]) == 200
@@ -158,11 +160,11 @@ async def test_a_client_with_a_secret_must_show_it_as_it_said(people: Api, ada: 
 async def test_whatever_ends_the_agreement_ends_what_the_client_holds(
     people: Api, ada: Browser
 ) -> None:
-    database, me = people.house.database, ada.who["user"]["id"]
+    database, me = people.application.database, ada.who["user"]["id"]
     guest, other = await register(people), await register(people)
     held, beside = await guest.connect(ada), await other.connect(ada)
     waiting = await guest.code(ada)
-    revoke = people.stranger.post
+    revoke = people.anonymous.post
     # The client gives up what it holds; another's is not there for it.
     spare = await guest.connect(ada)
     for client, status in ((other, 200), (guest, 200)):
@@ -173,7 +175,7 @@ async def test_whatever_ends_the_agreement_ends_what_the_client_holds(
 
     known = {"authorization": f"Bearer {people.token}"}
     path = f"/api/v1/oauth/clients/{guest.id}"
-    assert (await people.stranger.delete(path, headers=known)).status_code == 409
+    assert (await people.anonymous.delete(path, headers=known)).status_code == 409
     assert await _status(people, held["access_token"]) == 200
     assert (await ada.ask("DELETE", f"/oauth/clients/{guest.id}")).status_code == 204
     assert (await ada.ask("DELETE", f"/oauth/clients/{guest.id}")).status_code == 404

@@ -38,11 +38,11 @@ async def test_bad_input_is_named_and_adds_nobody(people: Api) -> None:
     assert (taken.status_code, taken.json()["code"]) == (409, "email_taken")
     for asked in ("limit=0", "limit=x", "after=7", "name=ada"):
         assert (await people.client.get(f"{USERS}?{asked}")).status_code == 422, asked
-    assert await people.house.database.fetchval("SELECT count(*) FROM users") == 1
+    assert await people.application.database.fetchval("SELECT count(*) FROM users") == 1
 
 
 async def test_a_person_is_added_shut_out_let_in_and_helped_back(people: Api) -> None:
-    database = people.house.database
+    database = people.application.database
     made = await people.client.post(USERS, json={"email": "ada@example.org", "name": "Ada"})
     assert made.status_code == 201
     user, link = made.json()["user"], made.json()["link"]
@@ -82,7 +82,7 @@ async def test_a_link_is_in_no_record_of_the_call_that_made_it(people: Api) -> N
     made = await people.client.post(USERS, json={"email": "ada@example.org"})
     plain = made.json()["link"].partition("#")[2]
     assert plain.startswith("msl_")
-    rows = await people.house.database.fetch("SELECT c::text AS whole FROM direct_calls c")
+    rows = await people.application.database.fetch("SELECT c::text AS whole FROM direct_calls c")
     assert [row["whole"] for row in rows if "admin_create_user" in row["whole"]]
     assert not [row["whole"] for row in rows if plain in row["whole"]]
 
@@ -90,31 +90,31 @@ async def test_a_link_is_in_no_record_of_the_call_that_made_it(people: Api) -> N
 async def test_a_lost_password_is_forgotten_when_its_link_is_used_and_not_before(
     people: Api,
 ) -> None:
-    ada = await make_person(people.house.database, "ada@example.org")
+    ada = await make_person(people.application.database, "ada@example.org")
     given = {"email": "ada@example.org", "password": PASSWORD}
     assert ada.default_workspace_id is not None
-    header = await token_of(people.house.database, ada.default_workspace_id, ada.id)
+    header = await token_of(people.application.database, ada.default_workspace_id, ada.id)
     async with browser(people, ada.id) as there:
         # Nothing has to be said, so nothing may be sent, whatever it is said to be.
         place, said = f"{USERS}/{ada.id}/reset-password", {"Content-Type": "application/json"}
         assert (await people.client.post(place, headers=said, content=b"")).status_code == 200
         made = await people.client.post(place)
-        assert (await people.stranger.post(SESSION, json=given)).status_code == 200
+        assert (await people.anonymous.post(SESSION, json=given)).status_code == 200
         assert (await there.client.get(SESSION)).status_code == 200
-        people.stranger.cookies.clear()
-        assert (await people.stranger.get(SESSION, headers=header)).status_code == 200
+        people.anonymous.cookies.clear()
+        assert (await people.anonymous.get(SESSION, headers=header)).status_code == 200
 
         token = made.json()["link"].partition("#")[2]
-        who = await people.stranger.post(f"{SESSION}/link", json={"token": token})
+        who = await people.anonymous.post(f"{SESSION}/link", json={"token": token})
 
         assert who.json()["user"]["has_password"] is False
         assert (await there.client.get(SESSION)).status_code == 401
-        people.stranger.cookies.clear()
-        assert (await people.stranger.post(SESSION, json=given)).status_code == 401
+        people.anonymous.cookies.clear()
+        assert (await people.anonymous.post(SESSION, json=given)).status_code == 401
         # Whoever had got in before has left no way back.
-        assert (await people.stranger.get(SESSION, headers=header)).status_code == 401
+        assert (await people.anonymous.get(SESSION, headers=header)).status_code == 401
     message = "SELECT detail FROM audit_log WHERE workspace_id = $1 AND action = 'end_tokens'"
-    ended = await people.house.database.fetchval(message, ada.default_workspace_id)
+    ended = await people.application.database.fetchval(message, ada.default_workspace_id)
     assert ended == {"because": "password", "tokens": 1}
 
 
@@ -129,7 +129,7 @@ async def test_the_last_administrator_cannot_be_shut_out(people: Api) -> None:
 
 
 async def test_nobody_else_sees_that_it_is_there_and_no_run_is_granted_it(people: Api) -> None:
-    database = people.house.database
+    database = people.application.database
     owner = await make_person(
         database, "ada@example.org", workspace_id=FIRST_WORKSPACE, role=Role.OWNER
     )
@@ -141,23 +141,23 @@ async def test_nobody_else_sees_that_it_is_there_and_no_run_is_granted_it(people
         ("POST", f"/admin/users/{owner.id}/reset-password"),
         ("POST", "/capabilities/admin_list_users"),
     ]:
-        answer = await people.stranger.request(method, ROOT + path, json={}, headers=header)
+        answer = await people.anonymous.request(method, ROOT + path, json={}, headers=header)
         assert (answer.status_code, answer.json()["code"]) == (404, "unknown_capability"), path
     listed, everything = [
-        (await people.stranger.get(f"{ROOT}/capabilities{more}", headers=header)).text
+        (await people.anonymous.get(f"{ROOT}/capabilities{more}", headers=header)).text
         for more in ("", "?all=true")
     ]
-    words = await people.stranger.get(f"{ROOT}/vocabulary", headers=header)
+    words = await people.anonymous.get(f"{ROOT}/vocabulary", headers=header)
     assert words.status_code == 200
     notified = (listed + everything + words.text).replace("admin_url", "")
     assert "admin_" not in notified
     fetch = f"{ROOT}/capabilities/http_fetch"
     named = ['"id":"http_fetch"' in text.replace(" ", "") for text in (listed, everything)]
     assert named == [False, True]
-    described = await people.stranger.get(fetch, headers=header)
+    described = await people.anonymous.get(fetch, headers=header)
     assert (described.status_code, described.json()["audience"]) == (200, "runs")
-    assert (await people.stranger.post(fetch, json={}, headers=header)).status_code == 404
+    assert (await people.anonymous.post(fetch, json={}, headers=header)).status_code == 404
     plan = document(step("peek", "call", {"capability": "admin_list_users", "arguments": {}}))
     granted = {**plan, "grants": [{"tool": "admin_list_users"}]}
     for written in (plan, granted):
-        assert validate(written, people.house.registry, people.house.limits).findings
+        assert validate(written, people.application.registry, people.application.limits).findings

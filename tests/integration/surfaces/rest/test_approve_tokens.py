@@ -18,7 +18,7 @@ from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from mainspring.workspace.tokens import APPROVE_WARNING
 from tests.kit.api import Api
 from tests.kit.bench import document, step
-from tests.kit.mcp import Wire
+from tests.kit.mcp import RawMcpClient
 from tests.kit.people import ROOT, Browser, browser, make_person
 
 DAILY = {"type": "schedule", "config": {"cron": "0 9 * * *", "timezone": "UTC"}}
@@ -41,7 +41,7 @@ class Team:
         """An automation that came from a file; nobody has agreed to it."""
         file = document(ANSWER, name=name, triggers=[DAILY])
         header = {"Authorization": f"Bearer {self.api.token}"}
-        answer = await self.api.stranger.post(f"{ROOT}/import", json=file, headers=header)
+        answer = await self.api.anonymous.post(f"{ROOT}/import", json=file, headers=header)
         (made,) = answer.json()["imported"]
         found: dict[str, Any] = made
         return found
@@ -59,11 +59,11 @@ class Team:
         consent = waits["consent"]
         body = {"digest": consent["digest"], "agree": True, "activate": True}
         path = f"{ROOT}/consents/{consent['consent_id']}/answer"
-        return await self.api.stranger.post(path, json=body, headers=header)
+        return await self.api.anonymous.post(path, json=body, headers=header)
 
     async def state(self, waits: dict[str, Any]) -> str:
         header = {"Authorization": f"Bearer {self.api.token}"}
-        found = await self.api.stranger.get(f"{ROOT}/automations/{waits['id']}", headers=header)
+        found = await self.api.anonymous.get(f"{ROOT}/automations/{waits['id']}", headers=header)
         state: str = found.json()["state"]
         return state
 
@@ -134,7 +134,7 @@ async def test_no_token_makes_a_token_that_approves(api: Api) -> None:
         own = await here.made(waits["id"])
         wanted = {"name": "more", "approves": [waits["id"]], "expires_at": soon(0.5)}
         for header in ({"Authorization": f"Bearer {api.token}"}, own):
-            answer = await api.stranger.post(f"{ROOT}/tokens", json=wanted, headers=header)
+            answer = await api.anonymous.post(f"{ROOT}/tokens", json=wanted, headers=header)
             assert refused(answer) == (403, "person_needed")
             assert answer.json()["errors"][0]["pointer"] == "/approves"
 
@@ -163,7 +163,7 @@ async def test_a_token_approves_nothing_over_mcp(api: Api) -> None:
             "digest": waits["consent"]["digest"],
             "agree": True,
         }
-        wire = Wire(api.stranger, api.address, token)
+        wire = RawMcpClient(api.anonymous, api.address, token)
         answer = await wire.send("tools/call", {"name": "answer_consent", "arguments": given})
         assert "person_needed" in answer.text or "error" in answer.json(), answer.text
         assert await here.state(waits) == "paused"
@@ -175,11 +175,11 @@ async def test_no_oauth_client_has_a_token_that_approves(api: Api) -> None:
         waits = await here.waiting()
         header = await here.made(waits["id"])
         with pytest.raises(CheckViolationError):
-            await api.house.database.execute(
+            await api.application.database.execute(
                 "UPDATE access_tokens SET client_id = $1 WHERE approves IS NOT NULL", generate_id()
             )
         with pytest.raises(CheckViolationError):
-            await api.house.database.execute(
+            await api.application.database.execute(
                 "UPDATE access_tokens SET expires_at = NULL WHERE approves IS NOT NULL"
             )
         assert (await here.answer(waits, header)).status_code == 200
@@ -193,7 +193,7 @@ async def test_a_token_approves_nothing_after_it_expired_or_was_revoked(api: Api
         await here.page.ask("DELETE", f"/tokens/{answer.json()['token']['id']}")
         assert refused(await here.answer(waits, header)) == (401, "unknown_token")
         header = await here.made(waits["id"])
-        await api.house.database.execute(
+        await api.application.database.execute(
             "UPDATE access_tokens SET expires_at = now() WHERE approves IS NOT NULL"
         )
         assert refused(await here.answer(waits, header)) == (401, "unknown_token")
@@ -201,7 +201,7 @@ async def test_a_token_approves_nothing_after_it_expired_or_was_revoked(api: Api
 
 
 async def test_a_token_approves_nothing_once_its_maker_lost_the_role(api: Api) -> None:
-    database = api.house.database
+    database = api.application.database
     async with team(api) as here:
         waits = await here.waiting()
         editor = await make_person(
@@ -260,7 +260,7 @@ async def test_no_token_approves_what_was_written_from_words(api: Api) -> None:
         assert (await here.answer(waits, header)).status_code == 200
         asked = {"text": "start it every 5 minutes instead"}
         place = f"{ROOT}/capabilities"
-        answer = await api.stranger.post(
+        answer = await api.anonymous.post(
             f"{place}/propose_automation",
             json={**asked, "automation_id": waits["id"]},
             headers=header,
@@ -268,7 +268,7 @@ async def test_no_token_approves_what_was_written_from_words(api: Api) -> None:
         assert answer.status_code == 200, answer.text
         proposal = answer.json()
         proposal = proposal.get("result", proposal)
-        saved = await api.stranger.post(
+        saved = await api.anonymous.post(
             f"{place}/save_proposal",
             json={"proposal_id": proposal["proposal_id"], "digest": proposal["digest"]},
             headers=header,
@@ -277,7 +277,7 @@ async def test_no_token_approves_what_was_written_from_words(api: Api) -> None:
 
         definition = proposal["definition"]
         assert proposal["status"] == "ready", proposal
-        put = await api.stranger.put(
+        put = await api.anonymous.put(
             f"{ROOT}/automations/{waits['id']}", json=definition, headers=owner
         )
         assert put.status_code == 200, put.text
@@ -291,13 +291,13 @@ async def test_no_token_approves_what_was_written_from_words(api: Api) -> None:
         for change in ("goal", "discard", "goal"):
             if change == "goal":
                 definition = {**definition, "goal": f"{definition['goal']} Again."}
-                put = await api.stranger.put(
+                put = await api.anonymous.put(
                     f"{ROOT}/automations/{waits['id']}", json=definition, headers=owner
                 )
                 again = {**waits, "consent": put.json()["consent"]}
             else:
                 named = {"proposal_id": proposal["proposal_id"]}
-                gone = await api.stranger.post(
+                gone = await api.anonymous.post(
                     f"{place}/discard_proposal", json=named, headers=header
                 )
                 assert gone.status_code == 200, gone.text

@@ -36,13 +36,13 @@ class ArtifactServer:
 
     def __init__(self, bench: Bench, api: Api) -> None:
         self.bench, self.api = bench, api
-        self.folder = bench.house.settings.home / "artifacts"
+        self.folder = bench.application.settings.home / "artifacts"
         self.blobs = FolderStore(self.folder)
 
     async def add(self, content: bytes = b"hello", **more: Any) -> Artifact:
         now = datetime.now(UTC)
         made = Artifact(
-            workspace_id=self.bench.house.workspace_id,
+            workspace_id=self.bench.application.workspace_id,
             id=more.pop("id", None) or generate_id(),
             run_id=more.pop("run_id", None),
             automation_id=None,
@@ -59,7 +59,7 @@ class ArtifactServer:
         )
         made = replace(made, **more)
         await self.blobs.put(made.blob, content)
-        async with self.bench.house.database.transaction() as tx:
+        async with self.bench.application.database.transaction() as tx:
             await insert_artifact(tx, made)
         return made
 
@@ -72,7 +72,7 @@ class ArtifactServer:
 
 @pytest_asyncio.fixture
 async def artifacts(bench: Bench) -> AsyncIterator[ArtifactServer]:
-    async with served(bench.house) as api:
+    async with served(bench.application) as api:
         yield ArtifactServer(bench, api)
 
 
@@ -114,11 +114,11 @@ async def test_an_artifact_tells_everything_but_its_bytes(artifacts: ArtifactSer
 async def test_nothing_is_told_without_a_token(artifacts: ArtifactServer) -> None:
     one = await artifacts.add()
     for path in (BASE, f"{BASE}/{one.id}", f"{BASE}/{one.id}/content"):
-        assert (await artifacts.api.stranger.get(path)).status_code == 401
-    assert (await artifacts.api.stranger.post(f"{BASE}/{one.id}/link", json={})).status_code == 401
-    assert (await artifacts.api.stranger.delete(f"{BASE}/{one.id}")).status_code == 401
+        assert (await artifacts.api.anonymous.get(path)).status_code == 401
+    assert (await artifacts.api.anonymous.post(f"{BASE}/{one.id}/link", json={})).status_code == 401
+    assert (await artifacts.api.anonymous.delete(f"{BASE}/{one.id}")).status_code == 401
     forged = {"Authorization": "Bearer msk_" + "0" * 43}
-    refused = await artifacts.api.stranger.get(f"{BASE}/{one.id}/content", headers=forged)
+    refused = await artifacts.api.anonymous.get(f"{BASE}/{one.id}/content", headers=forged)
     assert refused.status_code == 401
 
 
@@ -151,11 +151,11 @@ async def test_a_type_that_could_act_is_sent_as_plain_bytes(
 
 async def test_a_link_needs_no_token_until_it_expires(artifacts: ArtifactServer) -> None:
     one = await artifacts.add()
-    answer = await artifacts.api.stranger.get(await artifacts.link(one, seconds=60))
+    answer = await artifacts.api.anonymous.get(await artifacts.link(one, seconds=60))
     assert (answer.status_code, answer.content) == (200, b"hello")
     short = await artifacts.link(one, seconds=1)
     async with asyncio.timeout(60):
-        while (answer := await artifacts.api.stranger.get(short)).status_code == 200:
+        while (answer := await artifacts.api.anonymous.get(short)).status_code == 200:
             await asyncio.sleep(0.1)
     assert _code(answer) == (410, "link_expired")
 
@@ -183,7 +183,7 @@ async def test_a_link_that_was_changed_is_answered_like_an_unknown_artifact(
         url.partition("&")[0],
     ]
     for wrong in changed:
-        answer = await artifacts.api.stranger.get(wrong)
+        answer = await artifacts.api.anonymous.get(wrong)
         assert _code(answer) == (404, "no_artifact"), wrong
     assert (await artifacts.api.client.get(changed[0])).status_code == 404, "a token mends no link"
 
@@ -200,7 +200,7 @@ async def test_a_link_ends_when_its_artifact_becomes_private(artifacts: Artifact
     one = await artifacts.add(visibility="shared")
     url = await artifacts.link(one)
     await artifacts.add(id=one.id, visibility="private")
-    assert (await artifacts.api.stranger.get(url)).status_code == 404
+    assert (await artifacts.api.anonymous.get(url)).status_code == 404
 
 
 async def test_a_link_does_not_outlive_its_artifact(artifacts: ArtifactServer) -> None:
@@ -249,7 +249,7 @@ async def test_a_link_of_another_installation_opens_nothing(
     artifacts: ArtifactServer, tmp_path: Path
 ) -> None:
     one = await artifacts.add()
-    application = artifacts.bench.house
+    application = artifacts.bench.application
     now = datetime.now(UTC)
     ours, theirs = (
         LinkSigner(application.vault, ""),
@@ -300,7 +300,7 @@ def _tree(folder: Path) -> dict[str, bytes]:
 
 async def test_no_id_leads_out_of_the_folder(artifacts: ArtifactServer) -> None:
     one = await artifacts.add()
-    home = artifacts.bench.house.settings.home
+    home = artifacts.bench.application.settings.home
     before = _tree(home)
     written = _traversals()
     assert len(written) >= 100
@@ -321,14 +321,14 @@ async def test_no_id_leads_out_of_the_folder(artifacts: ArtifactServer) -> None:
 
 async def test_no_name_leads_out_of_the_folder(artifacts: ArtifactServer) -> None:
     """A name that is taken is only ever a name: the bytes lie under ids."""
-    home = artifacts.bench.house.settings.home
+    home = artifacts.bench.application.settings.home
     before = set(_tree(home))
-    save = artifacts_capability(artifacts.blobs, artifacts.bench.house.limits).handler
+    save = artifacts_capability(artifacts.blobs, artifacts.bench.application.limits).handler
     taken: list[UUID] = []
     refusals: set[str] = set()
     for text in _traversals():
         try:
-            async with artifacts.bench.house.database.transaction() as tx:
+            async with artifacts.bench.application.database.transaction() as tx:
                 run = RunRef(generate_id(), generate_id(), text)
                 told = await save(Call(artifacts.bench, tx, run), {"name": text, "text": "x"})
             taken.append(UUID(told["artifact_id"]))

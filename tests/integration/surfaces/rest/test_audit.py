@@ -121,7 +121,7 @@ async def test_reading_and_failing_leave_no_entry(api: Api) -> None:
 
 
 async def test_entries_are_found_by_action_actor_and_moment(api: Api) -> None:
-    application = api.house
+    application = api.application
     begun = datetime.now(UTC) - timedelta(minutes=1)
     await _lived(api)
     viewer = await add_person(
@@ -156,11 +156,11 @@ async def test_the_log_is_read_a_page_at_a_time(api: Api) -> None:
 
 
 async def test_only_who_may_reads_it_and_only_of_their_own_workspace(api: Api) -> None:
-    database = api.house.database
+    database = api.application.database
     await _lived(api)
     await add_workspace(database, NEIGHBOUR, "Next door")
     other_person = await add_person(database, NEIGHBOUR, Role.OWNER)
-    editor = await add_person(database, api.house.workspace_id, Role.EDITOR)
+    editor = await add_person(database, api.application.workspace_id, Role.EDITOR)
 
     refused = await api.client.get(
         f"{ROOT}/audit", headers={"Authorization": f"Bearer {editor.token}"}

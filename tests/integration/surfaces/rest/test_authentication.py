@@ -118,7 +118,7 @@ def _spellings(address: str) -> Iterator[str]:
 
 async def _status(api: Api, method: str, target: str, headers: Any = None) -> int:
     """Asks for a target exactly as it is spelt; a client would tidy it up."""
-    answer = await api.stranger.request(
+    answer = await api.anonymous.request(
         method, "/", headers=headers, extensions={"target": target.encode()}
     )
     return answer.status_code
@@ -200,7 +200,7 @@ async def test_a_public_address_without_its_own_proof_gives_nothing(api: Api) ->
 
 
 async def test_the_refusal_is_a_problem_that_says_how_to_come_in(api: Api) -> None:
-    answer = await api.stranger.get(f"{ROOT}/metrics")
+    answer = await api.anonymous.get(f"{ROOT}/metrics")
 
     assert answer.status_code == 401
     assert answer.headers["WWW-Authenticate"] == "Bearer"
@@ -263,7 +263,7 @@ async def test_two_headers_are_nobodys(api: Api) -> None:
 
 
 async def test_a_revoked_token_is_refused_from_the_next_request_on(api: Api) -> None:
-    application = api.house
+    application = api.application
     stored, plain = await make_token(
         application.database, application.workspace_id, FIRST_MEMBER, "guest"
     )
@@ -307,4 +307,4 @@ async def test_a_route_that_does_not_say_who_may_use_it_stops_the_start(bench: B
         return JsonAnswer({})
 
     with pytest.raises(InternalError, match="does not say who may use it"):
-        build_api(application_services(bench.house), more=[made])
+        build_api(application_services(bench.application), more=[made])

@@ -38,10 +38,10 @@ async def _names(api: Api, query: str) -> list[str]:
 
 
 async def _spent(api: Api, automation_id: UUID, usd: str, days_ago: int) -> None:
-    await api.house.database.execute(
+    await api.application.database.execute(
         "INSERT INTO spend (workspace_id, automation_id, day, usd)"
         " VALUES ($1, $2, (now() AT TIME ZONE 'UTC')::date - $4::int, $3::numeric)",
-        api.house.workspace_id,
+        api.application.workspace_id,
         automation_id,
         usd,
         days_ago,

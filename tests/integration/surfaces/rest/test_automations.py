@@ -51,7 +51,7 @@ def _pointers(answer: httpx2.Response) -> list[str]:
 
 async def _stored(api: Api) -> list[int]:
     tables = ("automations", "automation_versions", "definitions", "triggers")
-    count = api.house.database.fetchval
+    count = api.application.database.fetchval
     return [await count(f"SELECT count(*) FROM {table}") for table in tables]
 
 
@@ -88,7 +88,7 @@ async def test_what_is_no_json_is_refused_with_its_place(api: Api, path: str) ->
     for body, status, pointers in _NO_JSON:
         # A bundle may be larger than one definition.
         larger = path == "import" and status == 413
-        sent = b" " * (api.house.limits.import_bytes + 1) if larger else body
+        sent = b" " * (api.application.limits.import_bytes + 1) if larger else body
         answer = await api.client.post(f"{V1}/{path}", content=sent, headers=JSON)
         if path == "validate" and answer.status_code == 200:
             assert not answer.json()["ok"]
@@ -147,7 +147,7 @@ async def test_a_body_with_a_wrong_field_is_refused_and_does_nothing(api: Api) -
     for path, body, pointer in _WRONG:
         answer = await api.client.post(f"{place}/{path}", json=body)
         assert (answer.status_code, _pointers(answer)) == (422, [pointer])
-    assert await api.house.database.fetchval("SELECT count(*) FROM runs") == 0
+    assert await api.application.database.fetchval("SELECT count(*) FROM runs") == 0
     assert (await _stored(api))[1] == 1
 
 
@@ -365,7 +365,7 @@ async def test_a_run_asked_for_twice_with_one_key_is_one_run(api: Api) -> None:
     assert first.json()["run_id"] == second.json()["run_id"]
     other = await api.client.post(place, json={**body, "inputs": {"a": 2}})
     assert (other.status_code, other.json()["code"]) == (422, "idempotency_mismatch")
-    assert await api.house.database.fetchval("SELECT count(*) FROM runs") == 1
+    assert await api.application.database.fetchval("SELECT count(*) FROM runs") == 1
 
 
 async def test_the_header_of_a_run_by_hand_is_its_key_as_much_as_the_body_is(api: Api) -> None:
@@ -381,7 +381,7 @@ async def test_the_header_of_a_run_by_hand_is_its_key_as_much_as_the_body_is(api
     assert named.json()["run_id"] == first.json()["run_id"]
     other = await api.client.post(place, json={"inputs": {"a": 2}}, headers=key)
     assert (other.status_code, other.json()["code"]) == (422, "idempotency_mismatch")
-    assert await api.house.database.fetchval("SELECT count(*) FROM runs") == 1
+    assert await api.application.database.fetchval("SELECT count(*) FROM runs") == 1
 
     wrong: list[tuple[list[tuple[str, str]], dict[str, Any], str]] = [
         ([("Idempotency-Key", "a b")], {}, "/header/idempotency-key"),
@@ -395,7 +395,7 @@ async def test_the_header_of_a_run_by_hand_is_its_key_as_much_as_the_body_is(api
         assert answer.json()["errors"][0]["pointer"] == pointer
     # No inputs are other inputs.
     assert (await api.client.post(place, headers=key)).status_code == 422
-    assert await api.house.database.fetchval("SELECT count(*) FROM runs") == 1
+    assert await api.application.database.fetchval("SELECT count(*) FROM runs") == 1
 
 
 async def test_versions_are_listed_read_compared_and_brought_back(api: Api) -> None:
@@ -508,7 +508,7 @@ async def test_messages_that_are_not_there_are_told(api: Api) -> None:
 async def test_strangers_are_not_let_in(api: Api) -> None:
     automation_id = await _made(api)
     for method, tail in _PLACES:
-        answer = await api.stranger.request(method, f"{V1}/automations/{automation_id}{tail}")
+        answer = await api.anonymous.request(method, f"{V1}/automations/{automation_id}{tail}")
         assert answer.status_code == 401
     others = [
         ("POST", "validate"),
@@ -520,4 +520,4 @@ async def test_strangers_are_not_let_in(api: Api) -> None:
         ("POST", "inbox/read-all"),
     ]
     for method, path in others:
-        assert (await api.stranger.request(method, f"{V1}/{path}")).status_code == 401
+        assert (await api.anonymous.request(method, f"{V1}/{path}")).status_code == 401

@@ -98,7 +98,7 @@ def _own_route() -> APIRouter:
 @pytest_asyncio.fixture
 async def open_api(bench: Bench) -> AsyncIterator[Api]:
     await bench.save(document(step("one", "transform_data", {"output": 1})))
-    async with served(bench.house, [_own_route()]) as api:
+    async with served(bench.application, [_own_route()]) as api:
         yield api
 
 
@@ -127,7 +127,9 @@ def _writing(description: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
 
 
 async def _counts(api: Api) -> list[int]:
-    return [await api.house.database.fetchval(f"SELECT count(*) FROM {table}") for table in TABLES]
+    return [
+        await api.application.database.fetchval(f"SELECT count(*) FROM {table}") for table in TABLES
+    ]
 
 
 async def _answers(
@@ -135,7 +137,7 @@ async def _answers(
 ) -> list[tuple[str, int, dict[str, Any]]]:
     found = []
     for method, address, path in writing:
-        client = api.stranger if path in OF_TERMINALS else api.client
+        client = api.anonymous if path in OF_TERMINALS else api.client
         answer = await client.request(method, address, content=content, headers=headers)
         assert answer.headers["Content-Type"] == "application/problem+json", (path, answer.text)
         found.append((f"{method} {path}", answer.status_code, answer.json()))
@@ -166,7 +168,7 @@ async def test_no_route_reads_broken_json(open_api: Api, writing: Writing) -> No
 async def test_no_route_reads_more_than_its_limit(open_api: Api, writing: Writing) -> None:
     before = await _counts(open_api)
     # More than the largest of them takes, which is a bundle to import.
-    content = b'{"name": "' + b"x" * open_api.house.limits.import_bytes + b'"}'
+    content = b'{"name": "' + b"x" * open_api.application.limits.import_bytes + b'"}'
     for route, status, problem in await _answers(open_api, writing, content, JSON):
         assert status == 413, (route, problem)
 

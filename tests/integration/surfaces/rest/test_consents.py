@@ -29,9 +29,9 @@ async def test_a_person_in_a_browser_agrees_and_a_token_cannot(api: Api) -> None
     token = await api.program.post(ROOT + answer, json=body)
     assert (token.status_code, token.json()["code"]) == (403, "person_needed")
     assert (await api.client.get(ROOT + answer)).status_code == 405
-    assert (await api.stranger.post(ROOT + answer, json=body)).status_code == 401
+    assert (await api.anonymous.post(ROOT + answer, json=body)).status_code == 401
 
-    application = api.house
+    application = api.application
     editor = await make_person(
         application.database,
         "ed@example.test",

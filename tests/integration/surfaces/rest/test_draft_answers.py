@@ -14,7 +14,7 @@ async def test_a_run_says_which_draft_it_waits_for_and_goes_on_once_it_is_confir
 ) -> None:
     note = step("note", "notification", {"title": "{{ steps.tell.ts }}"})
     plan = document(step("tell", "slack_post", POST), note, inputs=INPUTS)
-    async with office(bench) as here, served(here.bench.house) as api, here.bench.worker():
+    async with office(bench) as here, served(here.bench.application) as api, here.bench.worker():
         made = await here.bench.dispatch(plan, inputs={"who": "Ada"})
         await here.bench.until(made.run_id, "waiting")
         run = (await api.client.get(f"/api/v1/runs/{made.run_id}")).json()
@@ -38,7 +38,7 @@ async def test_a_run_says_which_draft_it_waits_for_and_goes_on_once_it_is_confir
 
 
 async def test_a_draft_is_confirmed_and_discarded_by_post_alone(bench: Bench) -> None:
-    async with office(bench) as here, served(here.bench.house) as api:
+    async with office(bench) as here, served(here.bench.application) as api:
         sent, dropped = await here.nudge("yes"), await here.nudge("no")
         drafts = "/api/v1/drafts"
         for method in ("GET", "HEAD", "PUT", "DELETE"):
@@ -48,7 +48,7 @@ async def test_a_draft_is_confirmed_and_discarded_by_post_alone(bench: Bench) ->
         for several in ("confirm", "discard"):
             got = await api.client.get(f"{drafts}/{several}", params={"draft_ids": sent})
             assert got.status_code in (405, 422), several
-        assert (await api.stranger.post(f"{drafts}/{sent}/confirm")).status_code == 401
+        assert (await api.anonymous.post(f"{drafts}/{sent}/confirm")).status_code == 401
         bad = await api.client.post(f"{drafts}/nothing/confirm")
         assert (bad.status_code, bad.json()["errors"][0]["pointer"]) == (422, "/draft_id")
         assert (await api.client.post(f"{drafts}/{AN_ID}/confirm")).status_code == 404

@@ -13,7 +13,7 @@ from mainspring.workspace.people.email_addresses import find_member_address
 from tests.kit.api import Api, served
 from tests.kit.bench import Bench
 from tests.kit.gate import Market, gate_bench
-from tests.kit.mail import Post, mail_server
+from tests.kit.mail import MailServerDouble, mail_server
 from tests.kit.people import PASSWORD, Browser, browser, cheap, make_person, token_of
 
 CODE = re.compile(r"Your code is ([A-Z0-9]{5}-[A-Z0-9]{5})\n")
@@ -26,7 +26,7 @@ class Page:
 
     api: Api
     at: Browser
-    post: Post
+    post: MailServerDouble
 
     async def person(self) -> dict[str, Any]:
         user: dict[str, Any] = (await self.at.ask("GET", "/session")).json()["user"]
@@ -43,7 +43,7 @@ class Page:
         return int(answer.status_code)
 
     async def reached(self) -> str | None:
-        application = self.api.house
+        application = self.api.application
         return await find_member_address(
             application.database, application.workspace_id, FIRST_MEMBER, None
         )
@@ -52,25 +52,25 @@ class Page:
         """The newest code that was mailed to an address."""
         last = self.post.envelopes[-1]
         assert last.rcpt_tos == [to]
-        found = CODE.search(self.post.letters[-1].get_content().replace("\r\n", "\n"))
+        found = CODE.search(self.post.messages[-1].get_content().replace("\r\n", "\n"))
         assert found is not None
         return found[1]
 
 
 @asynccontextmanager
-async def _page(bench: Bench, post: Post) -> AsyncIterator[Page]:
+async def _page(bench: Bench, post: MailServerDouble) -> AsyncIterator[Page]:
     async with mail_server(post) as port:
         url = f"smtp://127.0.0.1:{port}"
         async with (
             gate_bench(bench, Market(), smtp_url=url) as one,
-            served(replace(one.house, passwords=cheap())) as api,
+            served(replace(one.application, passwords=cheap())) as api,
             browser(api, FIRST_MEMBER) as at,
         ):
             yield Page(api, at, post)
 
 
 async def test_an_address_counts_once_its_code_is_entered(bench: Bench) -> None:
-    async with _page(bench, Post()) as page:
+    async with _page(bench, MailServerDouble()) as page:
         said = await page.set_email(OLD)
         assert (said["email"], said["email_state"], said["pending_email"]) == (
             OLD,
@@ -79,7 +79,7 @@ async def test_an_address_counts_once_its_code_is_entered(bench: Bench) -> None:
         )
         assert await page.reached() is None
         code = page.code(OLD)
-        assert f"/settings/you#verify={code}" in page.post.letters[-1].get_content()
+        assert f"/settings/you#verify={code}" in page.post.messages[-1].get_content()
         assert await page.enter("AAAAA-AAAAA") == 410
         assert await page.reached() is None
         assert await page.enter(f" {code.lower().replace('-', ' ')}") == 200
@@ -88,11 +88,11 @@ async def test_an_address_counts_once_its_code_is_entered(bench: Bench) -> None:
         # It works once.
         assert await page.enter(code) == 410
         kept = "SELECT count(*) FROM email_verifications"
-        assert await page.api.house.database.fetchval(kept) == 0
+        assert await page.api.application.database.fetchval(kept) == 0
 
 
 async def test_a_verified_address_stays_in_force_until_the_new_one_is(bench: Bench) -> None:
-    async with _page(bench, Post()) as page:
+    async with _page(bench, MailServerDouble()) as page:
         await page.set_email(OLD)
         assert await page.enter(page.code(OLD)) == 200
         said = await page.set_email(NEW)
@@ -100,19 +100,19 @@ async def test_a_verified_address_stays_in_force_until_the_new_one_is(bench: Ben
         assert await page.reached() == OLD
         assert await page.enter(page.code(NEW)) == 200
         assert await page.reached() == NEW
-        told = page.post.letters[-1]
+        told = page.post.messages[-1]
         assert page.post.envelopes[-1].rcpt_tos == [OLD]
         assert NEW in told.get_content()
 
 
 async def test_a_code_is_for_the_newest_address_and_its_own_member(bench: Bench) -> None:
-    async with _page(bench, Post()) as page:
+    async with _page(bench, MailServerDouble()) as page:
         await page.set_email(OLD)
         first = page.code(OLD)
         await page.set_email(NEW)
         second = page.code(NEW)
         assert await page.enter(first) == 410
-        database = page.api.house.database
+        database = page.api.application.database
         other = await make_person(database, "eve@example.com")
         async with browser(page.api, other.id) as at:
             tried = await at.ask("POST", "/me/email/verify", json={"code": second})
@@ -129,7 +129,7 @@ async def test_a_code_is_for_the_newest_address_and_its_own_member(bench: Bench)
 
 
 async def test_codes_and_tries_are_limited(bench: Bench) -> None:
-    async with _page(bench, Post()) as page:
+    async with _page(bench, MailServerDouble()) as page:
         await page.set_email(OLD)
         code = page.code(OLD)
         tried = [await page.enter("AAAAA-AAAAA") for _ in range(11)]
@@ -140,9 +140,9 @@ async def test_codes_and_tries_are_limited(bench: Bench) -> None:
 
 
 async def test_a_token_neither_sets_nor_verifies_an_address(bench: Bench) -> None:
-    async with _page(bench, Post()) as page:
+    async with _page(bench, MailServerDouble()) as page:
         await page.set_email(OLD)
-        code, application = page.code(OLD), page.api.house
+        code, application = page.code(OLD), page.api.application
         token = await token_of(application.database, application.workspace_id, FIRST_MEMBER)
         asks: list[tuple[str, str, dict[str, Any] | None]] = [
             ("PATCH", "/me", {"email": "eve@example.com"}),
@@ -150,7 +150,7 @@ async def test_a_token_neither_sets_nor_verifies_an_address(bench: Bench) -> Non
             ("POST", "/me/email/verify", {"code": code}),
         ]
         for method, path, body in asks:
-            answer = await page.api.stranger.request(
+            answer = await page.api.anonymous.request(
                 method, f"/api/v1{path}", json=body, headers=token
             )
             assert (answer.status_code, answer.json()["code"]) == (409, "needs_session")
@@ -158,7 +158,7 @@ async def test_a_token_neither_sets_nor_verifies_an_address(bench: Bench) -> Non
 
 
 async def test_a_mail_that_is_not_taken_is_said_and_the_email_is_kept(bench: Bench) -> None:
-    async with _page(bench, Post(refusals={OLD: "550 no such mailbox"})) as page:
+    async with _page(bench, MailServerDouble(refusals={OLD: "550 no such mailbox"})) as page:
         said = await page.set_email(OLD)
         assert said["email"] == OLD
         assert "could not be mailed" in said["email_note"]
@@ -181,8 +181,8 @@ async def test_without_a_mail_server_nothing_can_be_verified(api: Api) -> None:
 
 
 async def test_somebody_else_s_address_cannot_be_asked_for(bench: Bench) -> None:
-    async with _page(bench, Post()) as page:
-        await make_person(page.api.house.database, NEW)
+    async with _page(bench, MailServerDouble()) as page:
+        await make_person(page.api.application.database, NEW)
         taken = await page.at.ask("PATCH", "/me", json={"email": NEW, "current_password": PASSWORD})
         assert (taken.status_code, taken.json()["code"]) == (409, "email_taken")
         assert page.post.envelopes == []

@@ -36,5 +36,5 @@ async def test_a_price_of_what_is_not_there_is_a_problem_and_strangers_get_none(
     nobody = await api.client.get(f"{V1}/automations/{generate_id()}/forecast")
     assert (nobody.status_code, nobody.json()["code"]) == (404, "no_automation")
     assert (await api.client.get(f"{V1}/automations/x/forecast")).status_code == 422
-    stranger = await api.stranger.get(f"{V1}/automations/{generate_id()}/forecast")
+    stranger = await api.anonymous.get(f"{V1}/automations/{generate_id()}/forecast")
     assert stranger.status_code == 401

@@ -18,7 +18,7 @@ from mainspring.surfaces.rest.router import router
 from tests.kit.api import Api, served
 from tests.kit.bench import Bench, document, step
 from tests.kit.full_disk import full_disk, install_full_disk
-from tests.kit.mcp import Wire
+from tests.kit.mcp import RawMcpClient
 from tests.kit.webhooks import hook
 
 # What was seen of one house must not be told of the next.
@@ -38,7 +38,7 @@ def _judge(answer: httpx2.Response) -> None:
 
 async def _until(api: Api, path: str, status: int) -> dict[str, Any]:
     async with asyncio.timeout(60):
-        while (answer := await api.stranger.get(path)).status_code != status:
+        while (answer := await api.anonymous.get(path)).status_code != status:
             await asyncio.sleep(0.1)
     shown: dict[str, Any] = answer.json()
     return shown
@@ -62,19 +62,19 @@ async def test_every_write_answers_507_and_readiness_follows(bench: Bench, api: 
         ("POST", "/secrets", {"name": "some_key", "value": "s"}),
     ]
     assert _storage(await _until(api, "/api/v1/health/ready", 200))
-    await install_full_disk(bench.house.database)
+    await install_full_disk(bench.application.database)
 
-    async with full_disk(bench.house.database):
+    async with full_disk(bench.application.database):
         for method, path, body in writes:
             _judge(await api.client.request(method, f"/api/v1{path}", json=body))
         _judge(await called.fire({"a": 1}))
-        wire = Wire(api.stranger, api.address, api.token)
+        wire = RawMcpClient(api.anonymous, api.address, api.token)
         told = await wire.send("tools/call", {"name": "create_board", "arguments": BOARD})
         assert "no disk space left" in told.text
         assert (await api.client.get("/api/v1/automations")).status_code == 200
         for path in ("/api/v1/health/ready", "/api/v1/health", "/readyz", "/healthz"):
             assert not _storage(await _until(api, path, 503))
-        assert (await api.stranger.get("/api/v1/health/live")).status_code == 200
+        assert (await api.anonymous.get("/api/v1/health/live")).status_code == 200
 
     assert (await called.fire({"a": 1})).status_code == 202
     assert (await api.client.post("/api/v1/boards", json=BOARD)).status_code in {200, 201}
@@ -85,13 +85,15 @@ async def test_every_write_answers_507_and_readiness_follows(bench: Bench, api: 
 async def test_runs_under_way_wait_for_space_and_then_go_on(bench: Bench) -> None:
     """What a step has done is on record once there is space; it is not done again."""
     made = await bench.dispatch(document(step("a", "test.hang"), step("b", "test.note")))
-    await install_full_disk(bench.house.database)
+    await install_full_disk(bench.application.database)
     async with bench.worker(heartbeat_seconds=60.0, lease_seconds=120.0):
         await bench.outside.started.wait()
-        async with full_disk(bench.house.database):
+        async with full_disk(bench.application.database):
             bench.outside.release.set()
             async with asyncio.timeout(60):
-                while not await bench.house.database.storage.is_full(bench.house.database):
+                while not await bench.application.database.storage.is_full(
+                    bench.application.database
+                ):
                     await asyncio.sleep(0.01)
         run = await bench.until(made.run_id)
     assert (run["status"], run["takeovers"]) == ("succeeded", 0)
@@ -108,8 +110,8 @@ async def test_a_data_folder_without_space_is_the_same_problem(bench: Bench) -> 
     async def write_file() -> JsonAnswer:
         raise OSError(errno.ENOSPC, "No space left on device", "/var/lib/mainspring/artifacts/x")
 
-    async with served(bench.house, [made]) as api:
-        _judge(await api.stranger.post("/api/v1/files"))
+    async with served(bench.application, [made]) as api:
+        _judge(await api.anonymous.post("/api/v1/files"))
 
 
 @pytest.mark.parametrize("free", [0, 1 << 30])
@@ -124,10 +126,10 @@ async def test_a_database_that_ended_for_lack_of_space_is_the_same_problem(
     async def ask_database() -> JsonAnswer:
         raise database_unavailable_error()
 
-    async with served(bench.house, [made]) as api:
-        found = shutil.disk_usage(bench.house.settings.home)._replace(free=free)
+    async with served(bench.application, [made]) as api:
+        found = shutil.disk_usage(bench.application.settings.home)._replace(free=free)
         monkeypatch.setattr("shutil.disk_usage", lambda _: found)
-        answer = await api.stranger.post("/api/v1/files")
+        answer = await api.anonymous.post("/api/v1/files")
         if free:
             assert (answer.status_code, answer.json()["code"]) == (502, "database_unavailable")
             return

@@ -42,7 +42,7 @@ async def test_a_halt_is_made_shown_and_released_over_http(api: Api) -> None:
     assert [entry["queue"] for entry in numbers.json()["queues"]] == ["fast", "medium", "long"]
 
     for role, status in ((Role.VIEWER, 403), (Role.OPERATOR, 200)):
-        person = await add_person(api.house.database, api.house.workspace_id, role)
+        person = await add_person(api.application.database, api.application.workspace_id, role)
         headers = {"Authorization": f"Bearer {person.token}"}
         assert (await client.get(halts, headers=headers)).status_code == 200
         hidden = await client.get(f"{ROOT}/admin/workers", headers=headers)

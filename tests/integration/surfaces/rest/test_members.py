@@ -25,8 +25,8 @@ SESSION = f"{ROOT}/session"
 
 async def _session(people: Api, workspace_id: UUID, user_id: UUID) -> dict[str, str]:
     """The headers of a browser in which this person has signed in."""
-    name = BrowserSessionPolicy(people.house.settings.address).name
-    async with people.house.database.transaction() as tx:
+    name = BrowserSessionPolicy(people.application.settings.address).name
+    async with people.application.database.transaction() as tx:
         return await session_headers(tx, user_id, workspace_id, name)
 
 
@@ -75,7 +75,7 @@ async def test_whoever_is_asked_in_joins_by_the_link_and_not_before(people: Api)
     listed = (await people.client.get(f"{ROOT}/members")).json()
     assert [entry["email"] for entry in listed["invitations"]] == ["ada@example.org"]
     assert len(listed["members"]) == 1
-    assert await people.house.database.fetchval("SELECT count(*) FROM users") == 1
+    assert await people.application.database.fetchval("SELECT count(*) FROM users") == 1
 
     who = (await _come(people, token)).json()
 
@@ -91,18 +91,18 @@ async def test_whoever_is_asked_in_joins_by_the_link_and_not_before(people: Api)
         f"{ROOT}/invitations", json={"email": "ADA@example.org", "role": "viewer"}
     )
     assert again.json()["code"] == "already_member"
-    told = await people.house.database.fetch("SELECT action FROM audit_log ORDER BY id")
+    told = await people.application.database.fetch("SELECT action FROM audit_log ORDER BY id")
     assert {"invite_member", "member_joined", "sign_in"} <= {row["action"] for row in told}
 
 
 async def _look(api: Api, token: str, **more: Any) -> httpx2.Response:
-    return await api.stranger.post(f"{SESSION}/link/look", json={"token": token}, **more)
+    return await api.anonymous.post(f"{SESSION}/link/look", json={"token": token}, **more)
 
 
 async def test_a_link_says_what_it_is_and_is_not_used_by_being_looked_at(people: Api) -> None:
-    database = people.house.database
+    database = people.application.database
     for sent in ({}, {"token": ""}, {"token": 7}, {"token": "x", "y": 1}):
-        answer = await people.stranger.post(f"{SESSION}/link/look", json=sent)
+        answer = await people.anonymous.post(f"{SESSION}/link/look", json=sent)
         assert answer.status_code == 422, sent
     for token in ("nonsense", "msi_" + "x" * 43, "msl_" + "x" * 43):
         assert (await _look(people, token)).json()["code"] == "link_over"
@@ -140,7 +140,7 @@ async def test_a_link_says_what_it_is_and_is_not_used_by_being_looked_at(people:
 
 
 async def test_who_never_came_back_is_asked_in_again_and_nobody_else_is(people: Api) -> None:
-    database = people.house.database
+    database = people.application.database
     first = await _invited(people, "bob@example.org")
     second = await _invited(people, "bob@example.org")
     assert (await _come(people, first)).status_code == 410
@@ -166,7 +166,7 @@ async def test_who_never_came_back_is_asked_in_again_and_nobody_else_is(people: 
     refused = await people.client.post(f"{ROOT}/invitations", json=ask)
     assert refused.json()["code"] == "already_member"
     await database.execute("DELETE FROM access_tokens WHERE member_id = $1", UUID(bob))
-    assert (await people.stranger.get(SESSION, headers=header)).status_code == 401
+    assert (await people.anonymous.get(SESSION, headers=header)).status_code == 401
     ada = await make_person(database, "ada@example.org")
     assert ada.default_workspace_id is not None
     await database.execute(
@@ -182,7 +182,7 @@ async def test_who_never_came_back_is_asked_in_again_and_nobody_else_is(people: 
 
 
 async def test_an_invitation_makes_nobody_into_somebody_who_has_an_account(people: Api) -> None:
-    ada = await make_person(people.house.database, "ada@example.org")
+    ada = await make_person(people.application.database, "ada@example.org")
     token = await _invited(people, "Ada@example.org")
 
     for headers in ({}, {"Authorization": f"Bearer {people.token}"}):
@@ -203,7 +203,7 @@ async def test_an_invitation_makes_nobody_into_somebody_who_has_an_account(peopl
 async def test_an_invitation_is_used_once_ends_when_taken_back_and_with_its_maker(
     people: Api,
 ) -> None:
-    database = people.house.database
+    database = people.application.database
     raced = await _invited(people, "ada@example.org")
     statuses = Counter(
         answer.status_code
@@ -226,7 +226,7 @@ async def test_an_invitation_is_used_once_ends_when_taken_back_and_with_its_make
         database, "di@example.org", workspace_id=FIRST_WORKSPACE, role=Role.ADMIN
     )
     header = await _session(people, FIRST_WORKSPACE, admin.id)
-    answer = await people.stranger.post(
+    answer = await people.anonymous.post(
         f"{ROOT}/invitations", json={"email": "ed@example.org", "role": "editor"}, headers=header
     )
     orphan = answer.json()["link"].partition("#")[2]
@@ -235,7 +235,7 @@ async def test_an_invitation_is_used_once_ends_when_taken_back_and_with_its_make
 
 
 async def test_only_an_owner_names_changes_or_removes_owners_and_admins(people: Api) -> None:
-    database = people.house.database
+    database = people.application.database
     made = {
         role: await make_person(
             database, f"{role}@example.org", workspace_id=FIRST_WORKSPACE, role=role
@@ -248,19 +248,19 @@ async def test_only_an_owner_names_changes_or_removes_owners_and_admins(people: 
     )
 
     async def change(by: Role, whom: Any, role: str) -> int:
-        answer = await people.stranger.patch(
+        answer = await people.anonymous.patch(
             f"{ROOT}/members/{whom}", json={"role": role}, headers=headers[by]
         )
         return answer.status_code
 
     for by in (Role.VIEWER, Role.OPERATOR, Role.EDITOR):
         assert await change(by, other.id, "operator") == 403
-        told = await people.stranger.post(f"{ROOT}/invitations", json={}, headers=headers[by])
+        told = await people.anonymous.post(f"{ROOT}/invitations", json={}, headers=headers[by])
         assert told.json()["detail"] == (
             f"Your role here ({by}) may not look after members and what is theirs; "
             "that takes admin or more."
         )
-        gone = await people.stranger.delete(f"{ROOT}/members/{other.id}", headers=headers[by])
+        gone = await people.anonymous.delete(f"{ROOT}/members/{other.id}", headers=headers[by])
         assert gone.status_code == 403
     assert await change(Role.ADMIN, other.id, "editor") == 200
     for whom, role in [
@@ -272,17 +272,17 @@ async def test_only_an_owner_names_changes_or_removes_owners_and_admins(people: 
     ]:
         assert await change(Role.ADMIN, whom, role) == 403, role
     for whom in (made[Role.OWNER].id, FIRST_MEMBER, made[Role.ADMIN].id):
-        gone = await people.stranger.delete(f"{ROOT}/members/{whom}", headers=headers[Role.ADMIN])
+        gone = await people.anonymous.delete(f"{ROOT}/members/{whom}", headers=headers[Role.ADMIN])
         assert gone.status_code == 403
     for role in ("owner", "admin"):
         asked = {"email": "new@example.org", "role": role}
-        refused = await people.stranger.post(
+        refused = await people.anonymous.post(
             f"{ROOT}/invitations", json=asked, headers=headers[Role.ADMIN]
         )
         assert refused.status_code == 403
     # A token of an owner that gives less is less.
     lesser = await token_of(database, FIRST_WORKSPACE, made[Role.OWNER].id, role=Role.ADMIN)
-    raised = await people.stranger.patch(
+    raised = await people.anonymous.patch(
         f"{ROOT}/members/{other.id}", json={"role": "owner"}, headers=lesser
     )
     assert raised.status_code == 403
@@ -293,14 +293,14 @@ async def test_only_an_owner_names_changes_or_removes_owners_and_admins(people: 
         ("PATCH", f"/members/{other.id}", {"role": "owner"}),
         ("POST", "/invitations", {"email": "new@example.org", "role": "admin"}),
     ]:
-        lasting = await people.stranger.request(method, ROOT + path, json=sent, headers=brief)
+        lasting = await people.anonymous.request(method, ROOT + path, json=sent, headers=brief)
         assert (lasting.status_code, lasting.json()["code"]) == (403, "outlives")
     assert await change(Role.OWNER, made[Role.ADMIN].id, "owner") == 200
     assert await change(Role.OWNER, FIRST_MEMBER, "viewer") == 200
 
 
 async def test_a_workspace_has_an_owner_at_all_times(people: Api) -> None:
-    database = people.house.database
+    database = people.application.database
     mine = f"{ROOT}/members/{FIRST_MEMBER}"
     lowered = await people.client.patch(mine, json={"role": "admin"})
     removed = await people.client.delete(mine)
@@ -320,7 +320,7 @@ async def test_a_workspace_has_an_owner_at_all_times(people: Api) -> None:
     for _ in range(5):
         answers = await asyncio.gather(
             people.client.patch(f"{ROOT}/members/{second.id}", json={"role": "viewer"}),
-            people.stranger.patch(mine, json={"role": "viewer"}, headers=header),
+            people.anonymous.patch(mine, json={"role": "viewer"}, headers=header),
         )
         owners = "SELECT count(*) FROM members WHERE workspace_id = $1 AND role = 'owner'"
         assert await database.fetchval(owners, FIRST_WORKSPACE) == 1
@@ -344,7 +344,7 @@ async def test_a_workspace_is_made_renamed_bounded_and_looked_at_by_its_people(
         unknown = await owner.ask("PATCH", f"/workspaces/{AN_ID}", json={"name": "Lab 2"})
         assert (away.status_code, away.json()["code"]) == (404, unknown.json()["code"])
 
-        foreign = await make_person(people.house.database, "ada@example.org")
+        foreign = await make_person(people.application.database, "ada@example.org")
         for there in (AN_ID, str(foreign.default_workspace_id)):
             refused = await owner.ask("POST", "/session/workspace", json={"workspace_id": there})
             assert refused.status_code == 404
@@ -371,12 +371,12 @@ async def test_a_workspace_is_made_renamed_bounded_and_looked_at_by_its_people(
 
 
 async def test_people_change_their_own_name_and_email(people: Api) -> None:
-    cy = await make_person(people.house.database, "cy@example.org")
+    cy = await make_person(people.application.database, "cy@example.org")
     assert cy.default_workspace_id is not None
     header = await _session(people, cy.default_workspace_id, cy.id)
-    await make_person(people.house.database, "ada@example.org")
+    await make_person(people.application.database, "ada@example.org")
     asked = {"email": "Di@example.org", "role": "viewer"}
-    invited = await people.stranger.post(f"{ROOT}/invitations", json=asked, headers=header)
+    invited = await people.anonymous.post(f"{ROOT}/invitations", json=asked, headers=header)
     assert invited.status_code == 201
     async with browser(people, FIRST_MEMBER) as owner:
         for sent, status in [
@@ -398,7 +398,7 @@ async def test_people_change_their_own_name_and_email(people: Api) -> None:
 
 
 async def test_people_see_and_end_their_own_sessions_only(people: Api) -> None:
-    ada = await make_person(people.house.database, "ada@example.org")
+    ada = await make_person(people.application.database, "ada@example.org")
     async with (
         browser(people, FIRST_MEMBER) as here,
         browser(people, FIRST_MEMBER) as there,

@@ -79,13 +79,13 @@ async def test_an_answer_that_also_activates_is_refused_with_the_missing_part(ap
 
 async def _connect(api: Api, integration: str, state: str, *scopes: str) -> UUID:
     made = generate_id()
-    await api.house.database.execute(
+    await api.application.database.execute(
         """
         INSERT INTO integration_connections
             (workspace_id, id, owner_id, integration, label, auth, state, scopes)
         VALUES ($1, $2, $3, $4, $4, 'oauth', $5, $6)
         """,
-        api.house.workspace_id,
+        api.application.workspace_id,
         made,
         FIRST_MEMBER,
         integration,
@@ -108,7 +108,7 @@ async def test_a_scope_that_the_step_needs_blocks_activation_and_another_one_war
     assert "(chat:write)" in lacks["detail"]
 
     # Posting needs no permission to read; the connection is only older than the integration.
-    await api.house.database.execute(
+    await api.application.database.execute(
         "UPDATE integration_connections SET scopes = '{chat:write}' WHERE id = $1", connection
     )
     answer = await api.client.post(f"{V1}/automations/{made}/activate")
@@ -124,9 +124,9 @@ async def test_what_is_read_again_and_again_is_not_activated_over_an_ended_conne
     assert (answer.status_code, answer.json()["code"]) == (409, "parts_missing"), answer.text
     (lacks,) = answer.json()["errors"]
     assert (lacks["pointer"], lacks["code"]) == ("/plan/0", "reconnect")
-    assert await api.house.database.fetchval("SELECT count(*) FROM automations") == 0
+    assert await api.application.database.fetchval("SELECT count(*) FROM automations") == 0
 
-    await api.house.database.execute(
+    await api.application.database.execute(
         "UPDATE integration_connections SET state = 'ready' WHERE id = $1", connection
     )
     answer = await api.client.post(f"{V1}/capabilities/watch_integration", json={"source": "gmail"})

@@ -50,14 +50,14 @@ async def test_a_model_is_connected_priced_listed_and_disconnected(api: Api) -> 
     ]
     for answer in (empty, made, again, wrong, moved, everyone, priced, listed, prices, *gone):
         assert KEY not in answer.text
-    assert (await api.stranger.get(f"{ROOT}/models")).status_code == 401
+    assert (await api.anonymous.get(f"{ROOT}/models")).status_code == 401
 
 
 async def test_a_connection_is_tried_for_nothing(bench: Bench) -> None:
     async with (
         model_server("echo", models=["qwen3", "qwen3-mini"]) as server,
         providing(bench) as connected_bench,
-        served(connected_bench.house) as api,
+        served(connected_bench.application) as api,
     ):
         shared = f"{ROOT}/admin/models/connections/house"
         await api.client.put(shared, json={"base_url": server.openai_url})

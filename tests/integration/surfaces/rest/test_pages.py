@@ -60,7 +60,7 @@ async def test_what_is_wrong_is_a_problem_with_its_place(api: Api) -> None:
         ),
         (await client.patch(f"{BASE}/pages/a", json={"slug": "b"}), 422, "/slug"),
         (await client.patch(f"{BASE}/pages/a", json={"body": "b"}), 404, None),
-        (await api.stranger.get(f"{BASE}/search", params={"q": "a"}), 401, None),
+        (await api.anonymous.get(f"{BASE}/search", params={"q": "a"}), 401, None),
     ]
     for answer, status, pointer in wrong:
         assert answer.status_code == status, answer.text

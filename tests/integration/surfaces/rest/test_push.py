@@ -51,7 +51,7 @@ class World:
 
     @property
     def delivery(self) -> PushDelivery:
-        return PushDelivery(self.api.house.database, self.api.house.push)
+        return PushDelivery(self.api.application.database, self.api.application.push)
 
     async def deliver(self) -> None:
         """Sends everything that is due."""
@@ -86,9 +86,9 @@ class World:
     async def draft(self, member_id: UUID = FIRST_MEMBER, role: Role = Role.OWNER) -> str:
         """A write that a person's client has asked for, and that waits for them."""
         caller = CapabilityCaller(
-            Actor(self.api.house.workspace_id, "member", member_id, role=role)
+            Actor(self.api.application.workspace_id, "member", member_id, role=role)
         )
-        made = await self.api.house.gate.direct(caller, "test.mail", {"mark": PRIVATE})
+        made = await self.api.application.gate.direct(caller, "test.mail", {"mark": PRIVATE})
         return str(made["draft_id"])
 
     async def waits(self, action: str, config: dict[str, Any], name: str) -> UUID:
@@ -99,7 +99,7 @@ class World:
         return made.run_id
 
     async def messages(self) -> list[dict[str, Any]]:
-        rows = await self.api.house.database.fetch(
+        rows = await self.api.application.database.fetch(
             "SELECT *, due_at - now() AS pause FROM push_messages ORDER BY id"
         )
         return [dict(row) for row in rows]
@@ -115,7 +115,7 @@ async def world(bench: Bench) -> AsyncIterator[World]:
 async def _world(bench: Bench, service: PushServiceDouble) -> AsyncIterator[World]:
     async with (
         open_own_application(bench, egress_allow=frozenset({service.pair})) as own,
-        served(replace(own.house, passwords=cheap())) as api,
+        served(replace(own.application, passwords=cheap())) as api,
         browser(api, FIRST_MEMBER) as at,
     ):
         yield World(own, api, at, service)
@@ -152,11 +152,11 @@ async def test_a_test_notification_reaches_the_browser(world: World) -> None:
 
 
 async def test_the_key_is_made_once_and_is_in_the_vault(world: World) -> None:
-    keys = await asyncio.gather(*(world.api.house.push.public_key() for _ in range(4)))
+    keys = await asyncio.gather(*(world.api.application.push.public_key() for _ in range(4)))
     async with open_own_application(world.bench) as other:
-        keys.append(await other.house.push.public_key())
+        keys.append(await other.application.push.public_key())
     assert len(set(keys)) == 1
-    database = world.api.house.database
+    database = world.api.application.database
     assert await database.fetchval("SELECT count(*) FROM secrets WHERE name LIKE 'vapid%'") == 1
 
 
@@ -170,7 +170,7 @@ async def test_only_a_signed_in_browser_subscribes(world: World) -> None:
     ):
         program = await world.api.program.request(method, ROOT + path, json=body)
         assert (program.status_code, program.json()["code"]) == (409, "needs_session"), path
-        stranger = await world.api.stranger.request(method, ROOT + path, json=body)
+        stranger = await world.api.anonymous.request(method, ROOT + path, json=body)
         assert stranger.status_code == 401, path
     assert await world.listed() == []
 
@@ -236,7 +236,7 @@ async def test_a_person_has_only_so_many_subscriptions(world: World) -> None:
 
 async def test_another_members_subscription_is_neither_listed_nor_changed(world: World) -> None:
     made, saved = await world.subscribe()
-    application = world.api.house
+    application = world.api.application
     eve = await make_person(
         application.database,
         "eve@example.com",
@@ -277,7 +277,7 @@ async def test_a_draft_is_shown_once_without_its_text(world: World) -> None:
     assert shown == {
         "title": "A message waits for your approval",
         "body": "",
-        "link": f"/inbox?item={draft_id}&workspace={world.api.house.workspace_id}",
+        "link": f"/inbox?item={draft_id}&workspace={world.api.application.workspace_id}",
         "tag": f"draft-{draft_id}",
     }
     # It is of no use once the draft has expired.
@@ -297,8 +297,8 @@ async def test_what_a_run_waits_for_is_shown_with_the_automation_and_nothing_els
         "A question waits for your answer",
         "Pay the bill",
     )
-    asked = await world.api.house.database.fetchval("SELECT id FROM approvals")
-    space = world.api.house.workspace_id
+    asked = await world.api.application.database.fetchval("SELECT id FROM approvals")
+    space = world.api.application.workspace_id
     assert question["link"] == f"/inbox?item={asked}&workspace={space}"
     assert PRIVATE not in json.dumps(made.shown)
     # The push service saw neither.
@@ -317,7 +317,7 @@ async def test_an_automation_that_a_program_made_asks_for_consent(world: World) 
         "An automation waits for your consent",
         "Made by a program",
     )
-    space = world.api.house.workspace_id
+    space = world.api.application.workspace_id
     assert shown["link"] == f"/automations/{saved.json()['id']}?workspace={space}"
 
 
@@ -343,7 +343,7 @@ async def test_what_was_answered_meanwhile_is_not_sent(world: World) -> None:
     await world.deliver()
     answered = await world.at.ask("POST", f"/drafts/{draft_id}/discard", json={})
     assert answered.status_code == 200, answered.text
-    await world.api.house.database.execute("UPDATE push_messages SET due_at = now()")
+    await world.api.application.database.execute("UPDATE push_messages SET due_at = now()")
     await world.deliver()
     assert made.shown == []
     assert [one["state"] for one in await world.messages()] == ["given_up"]
@@ -351,7 +351,7 @@ async def test_what_was_answered_meanwhile_is_not_sent(world: World) -> None:
 
 async def test_failures_and_the_pause_are_shown(world: World) -> None:
     made, _ = await world.subscribe()
-    application = world.api.house
+    application = world.api.application
     limits = replace(application.limits, failures_in_row=2)
     reader = EventLogReader(
         application.database, CONSUMER, FailureAlerts(limits, mail=False).handle
@@ -419,7 +419,7 @@ async def test_a_test_of_a_browser_that_is_gone_says_so_and_removes_it(world: Wo
 async def test_a_service_that_is_not_available_is_tried_again_later(world: World) -> None:
     made, _ = await world.subscribe()
     await world.draft()
-    database = world.api.house.database
+    database = world.api.application.database
     world.service.script = [
         http_answer(429, b"", "Retry-After: 900"),
         http_answer(500, b""),
@@ -451,7 +451,7 @@ async def test_a_message_is_given_up_after_some_tries(world: World) -> None:
     world.service.script = [http_answer(503, b"")] * TRIES
     for _ in range(TRIES):
         await world.deliver()
-        await world.api.house.database.execute("UPDATE push_messages SET due_at = now()")
+        await world.api.application.database.execute("UPDATE push_messages SET due_at = now()")
     await world.deliver()
     assert made.shown == []
     assert [one["state"] for one in await world.messages()] == ["given_up"]
@@ -490,7 +490,7 @@ async def test_an_address_that_turns_private_is_not_called(world: World) -> None
     await world.subscribe()
     await world.draft()
     async with open_own_application(world.bench, egress_allow=frozenset()) as other:
-        assert await PushDelivery(other.house.database, other.house.push).once() == 1
+        assert await PushDelivery(other.application.database, other.application.push).once() == 1
     assert world.service.requests == []
     assert [one["state"] for one in await world.messages()] == ["given_up"]
     (listed,) = await world.listed()
@@ -553,7 +553,7 @@ async def test_signing_in_again_in_the_same_browser_keeps_it(world: World) -> No
 async def test_a_session_that_ran_out_still_gets_notifications(world: World) -> None:
     """Otherwise a phone would miss the failure that comes after some quiet days."""
     made, _ = await world.subscribe()
-    database = world.api.house.database
+    database = world.api.application.database
     await database.execute("UPDATE sessions SET seen_at = now() - $1::interval", IDLE * 2)
     async with database.transaction() as tx:
         await delete_expired_sessions(tx)
@@ -564,7 +564,7 @@ async def test_a_session_that_ran_out_still_gets_notifications(world: World) -> 
 
 
 async def test_a_removed_or_disabled_member_gets_nothing_more(world: World) -> None:
-    application = world.api.house
+    application = world.api.application
     people = [
         await make_person(
             application.database,
@@ -594,7 +594,7 @@ async def test_a_removed_or_disabled_member_gets_nothing_more(world: World) -> N
 
 async def test_another_members_drafts_are_not_shown(world: World) -> None:
     made, _ = await world.subscribe()
-    application = world.api.house
+    application = world.api.application
     eve = await make_person(
         application.database,
         "eve@example.com",

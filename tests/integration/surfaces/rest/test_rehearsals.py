@@ -46,4 +46,4 @@ async def test_a_change_is_rehearsed_before_it_is_saved(api: Api, bench: Bench) 
     listed = (await api.client.get(f"{V1}/runs")).json()
     assert len(listed["items"]) == 1, "rehearsals are no runs of the automation"
     assert (await api.client.get(f"{V1}/rehearsals/{generate_id()}")).status_code == 404
-    assert (await api.stranger.post(place, json={})).status_code == 401
+    assert (await api.anonymous.post(place, json={})).status_code == 401

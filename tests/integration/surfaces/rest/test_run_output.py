@@ -114,7 +114,7 @@ async def test_output_of_nothing_and_bad_questions_are_refused(api: Api, bench: 
     path = f"/api/v1/runs/{made.run_id}/output"
     assert (await api.client.get(path)).json() == {"items": [], "next": None}
     assert (await api.client.get(f"/api/v1/runs/{generate_id()}/output")).status_code == 404
-    assert (await api.stranger.get(path)).status_code == 401
+    assert (await api.anonymous.get(path)).status_code == 401
     for query in (
         {"after": "x"},
         {"stream": "in"},

@@ -119,7 +119,7 @@ async def test_an_operator_cannot_replay_what_the_owner_has_taken_out(
         return document(step("a", "http_fetch", {"url": f"https://{host}/", "headers": headers}))
 
     run = f"/api/v1/runs/{(await bench.dispatch(calls('one.test'))).run_id}/replay"
-    application = api.house
+    application = api.application
     olga = await make_person(
         application.database,
         "olga@example.org",
@@ -127,11 +127,11 @@ async def test_an_operator_cannot_replay_what_the_owner_has_taken_out(
         role=Role.OPERATOR,
     )
     hers = await token_of(application.database, application.workspace_id, olga.id)
-    assert (await api.stranger.post(run, headers=hers)).status_code == 202
+    assert (await api.anonymous.post(run, headers=hers)).status_code == 202
     await bench.save(calls("two.test"))
-    refused = await api.stranger.post(run, headers=hers)
+    refused = await api.anonymous.post(run, headers=hers)
     assert (refused.status_code, refused.json()["code"]) == (403, "secrets_widened")
-    now = await api.stranger.post(run, headers=hers, json={"version": "active"})
+    now = await api.anonymous.post(run, headers=hers, json={"version": "active"})
     assert now.status_code == 202
     assert (await api.client.post(run)).status_code == 202
 
@@ -160,7 +160,7 @@ async def test_a_stream_of_nothing_is_refused_before_it_begins(api: Api, bench: 
         f"/api/v1/runs/{made.run_id}/stream", headers={"Last-Event-ID": "seven"}
     )
     assert odd.status_code == 422
-    assert (await api.stranger.get("/api/v1/stream")).status_code == 401
+    assert (await api.anonymous.get("/api/v1/stream")).status_code == 401
 
 
 async def test_the_runs_of_the_workspace_are_watched(api: Api, bench: Bench) -> None:
@@ -296,7 +296,7 @@ async def test_a_stream_ends_when_the_token_that_opened_it_is_revoked(api: Api) 
     headers = {"Authorization": f"Bearer {made.json()['text']}"}
     async with (
         asyncio.timeout(60),
-        api.stranger.stream("GET", "/api/v1/stream", headers=headers) as answer,
+        api.anonymous.stream("GET", "/api/v1/stream", headers=headers) as answer,
     ):
         assert answer.status_code == 200, await answer.aread()
         revoked = await api.client.delete(f"/api/v1/tokens/{made.json()['token']['id']}")
@@ -311,7 +311,7 @@ async def test_a_stream_ends_when_the_token_that_opened_it_is_revoked(api: Api) 
 async def test_a_stream_ends_when_its_reader_is_in_the_workspace_no_longer(
     api: Api, removed: bool
 ) -> None:
-    application = api.house
+    application = api.application
     user = await make_person(
         application.database, "eve@example.org", workspace_id=application.workspace_id
     )

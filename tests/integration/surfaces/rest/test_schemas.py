@@ -28,15 +28,15 @@ async def test_the_schemas_of_a_filter_and_of_a_recipe_are_schemas(api: Api) -> 
 async def test_the_vocabulary_is_the_registry_and_what_the_workspace_declared(
     bench: Bench, api: Api
 ) -> None:
-    await bench.house.database.execute(
+    await bench.application.database.execute(
         "INSERT INTO event_types (workspace_id, type, description, payload_schema) "
         "VALUES ($1, 'stock.low', 'Something runs out.', '{\"type\": \"object\"}')",
-        bench.house.workspace_id,
+        bench.application.workspace_id,
     )
 
     shown = (await api.client.get("/api/v1/vocabulary")).json()
 
-    registry = bench.house.registry
+    registry = bench.application.registry
     assert {entry["type"] for entry in shown["actions"]} == set(registry.actions)
     assert {entry["id"] for entry in shown["capabilities"]} == set(registry.capabilities)
     assert {entry["type"] for entry in shown["triggers"]} == set(registry.triggers)

@@ -61,12 +61,12 @@ async def _deno(folder: Path, *text: str, **env: str) -> tuple[int, str]:
 async def test_the_sdk_is_served_to_everybody_and_works_on_any_machine(
     api: Api, tmp_path: Path
 ) -> None:
-    served = await api.stranger.get("/sdks/automation-sdk-v1.ts")
+    served = await api.anonymous.get("/sdks/automation-sdk-v1.ts")
     assert served.status_code == 200
     assert served.headers["content-type"] == "application/typescript; charset=utf-8"
     own = hashlib.sha256(served.content).hexdigest()
     assert (served.headers["etag"], served.headers["cache-control"]) == (f'"{own}"', "no-cache")
-    assert served.text == generate_sdk(api.house.registry)
+    assert served.text == generate_sdk(api.application.registry)
     await _check_digests(api, own)
     script = tmp_path / "mine.ts"
     script.write_text(SCRIPT.replace("ADDRESS", api.address))
@@ -94,13 +94,13 @@ async def test_the_sdk_is_served_to_everybody_and_works_on_any_machine(
 
 async def _check_digests(api: Api, own: str) -> None:
     path = "/sdks/automation-sdk-v1.ts"
-    digest = await api.stranger.get("/sdks/automation-sdk-v1.sha256")
+    digest = await api.anonymous.get("/sdks/automation-sdk-v1.sha256")
     assert digest.text == f"{own}  automation-sdk-v1.ts\n"
-    pinned = await api.stranger.get(path, params={"sha256": own})
+    pinned = await api.anonymous.get(path, params={"sha256": own})
     assert "immutable" in pinned.headers["cache-control"]
-    same = await api.stranger.get(path, headers={"If-None-Match": f'"{own}"'})
+    same = await api.anonymous.get(path, headers={"If-None-Match": f'"{own}"'})
     assert (same.status_code, same.content) == (304, b"")
-    other = await api.stranger.get(path, params={"sha256": "0" * 64})
+    other = await api.anonymous.get(path, params={"sha256": "0" * 64})
     assert (other.status_code, other.json()["code"]) == (404, "other_sdk")
 
 

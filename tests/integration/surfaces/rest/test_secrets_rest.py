@@ -37,7 +37,7 @@ async def test_a_secret_goes_in_is_listed_and_is_forgotten(api: Api) -> None:
     }
     for answer in (made, listed, nobody, clash, *gone, kept):
         assert VALUE not in answer.text
-    assert (await api.stranger.get(f"{ROOT}/secrets")).status_code == 401
+    assert (await api.anonymous.get(f"{ROOT}/secrets")).status_code == 401
 
 
 async def test_bad_input_is_pointed_at_and_nothing_is_kept(api: Api) -> None:

@@ -47,8 +47,8 @@ def _problem(answer: bytes) -> tuple[int, dict[str, Any]]:
 
 
 async def test_the_server_tells_its_port_and_ends_when_it_is_told(bench: Bench) -> None:
-    async with served(bench.house) as api:
-        assert (await api.stranger.get("/api/v1/health/live")).status_code == 200
+    async with served(bench.application) as api:
+        assert (await api.anonymous.get("/api/v1/health/live")).status_code == 200
         address = api.address
 
     host, port = address.removeprefix("http://").split(":")
@@ -57,7 +57,7 @@ async def test_the_server_tells_its_port_and_ends_when_it_is_told(bench: Bench) 
 
 
 async def test_a_port_that_is_taken_is_a_problem_with_a_way_out(api: Api) -> None:
-    services = application_services(api.house)
+    services = application_services(api.application)
     settings = replace(services.settings, port=int(api.address.rpartition(":")[2]))
 
     with pytest.raises(Conflict) as told:
@@ -68,7 +68,7 @@ async def test_a_port_that_is_taken_is_a_problem_with_a_way_out(api: Api) -> Non
 
 
 async def test_an_address_that_is_not_ours_is_a_problem_too(api: Api) -> None:
-    services = application_services(api.house)
+    services = application_services(api.application)
     settings = replace(services.settings, host="192.0.2.1")
 
     with pytest.raises(Invalid) as told:
@@ -99,7 +99,7 @@ async def test_headers_without_end_are_cut_off(api: Api, pieces: tuple[bytes, ..
     if answer:  # a client that still sends may see the broken connection first
         status, problem = _problem(answer)
         assert (status, problem["status"]) == (431, 431)
-    assert (await api.stranger.get("/api/v1/health/live")).status_code == 200
+    assert (await api.anonymous.get("/api/v1/health/live")).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ async def test_a_request_names_its_host_once(api: Api, heading: bytes, status: i
 
 
 async def test_a_large_body_that_is_refused_does_not_break_the_client(bench: Bench) -> None:
-    async with served(bench.house, [_echo()]) as api:
+    async with served(bench.application, [_echo()]) as api:
         answer = await api.client.post("/api/v1/echo", json={"value": "x" * 3_000_000})
 
         assert (answer.status_code, answer.json()["code"]) == (413, "body_too_large")
@@ -219,7 +219,7 @@ async def test_what_runs_with_a_router_ends_with_the_server(bench: Bench) -> Non
         lines.append("closed")
 
     made.lifespan_context = _told(lines)
-    services = application_services(bench.house)
+    services = application_services(bench.application)
     settings = replace(services.settings, port=0)
     app, stop = build_api(services, on_close=[close], more=[made]), asyncio.Event()
     port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
@@ -246,7 +246,7 @@ async def test_a_stream_hears_that_the_server_closes(bench: Bench) -> None:
         return StreamingResponse(lines())
 
     async with asyncio.timeout(GRACE_SECONDS / 2):
-        async with served(bench.house, [made]) as api:
+        async with served(bench.application, [made]) as api:
             reading = asyncio.create_task(api.program.get("/api/v1/endless"))
             while not api.app.state.closing.is_set() and not reading.done():
                 if (await api.program.get("/api/v1/health/live")).status_code == 200:

@@ -15,7 +15,7 @@ SESSION = f"{ROOT}/session"
 
 
 async def _entries(api: Api, action: str) -> list[Any]:
-    return await api.house.database.fetch(
+    return await api.application.database.fetch(
         "SELECT workspace_id, actor_kind, actor_id, subject, detail FROM audit_log"
         " WHERE action = $1 ORDER BY id",
         action,
@@ -23,7 +23,7 @@ async def _entries(api: Api, action: str) -> list[Any]:
 
 
 async def test_bad_input_is_named_and_signs_nobody_in(people: Api) -> None:
-    await make_person(people.house.database, "ada@example.org")
+    await make_person(people.application.database, "ada@example.org")
     for sent, pointer in [
         ({}, "/email"),
         ({"email": "ada@example.org"}, "/password"),
@@ -32,19 +32,19 @@ async def test_bad_input_is_named_and_signs_nobody_in(people: Api) -> None:
         ({"email": "a" * 255, "password": PASSWORD}, "/email"),
         ({"email": "ada@example.org", "password": PASSWORD, "remember": True}, "/remember"),
     ]:
-        answer = await people.stranger.post(SESSION, json=sent)
+        answer = await people.anonymous.post(SESSION, json=sent)
         assert answer.status_code == 422, sent
         assert answer.json()["errors"][0]["pointer"] == pointer
         assert "set-cookie" not in answer.headers
-    form = await people.stranger.post(SESSION, data={"email": "a", "password": "b"})
+    form = await people.anonymous.post(SESSION, data={"email": "a", "password": "b"})
     assert form.status_code == 415
-    assert await people.house.database.fetchval("SELECT count(*) FROM sessions") == 0
+    assert await people.application.database.fetchval("SELECT count(*) FROM sessions") == 0
 
 
 async def test_an_unknown_email_and_a_wrong_password_get_one_answer(people: Api) -> None:
-    ada = await make_person(people.house.database, "ada@example.org")
+    ada = await make_person(people.application.database, "ada@example.org")
     answers = [
-        await people.stranger.post(SESSION, json={"email": email, "password": password})
+        await people.anonymous.post(SESSION, json={"email": email, "password": password})
         for email, password in [
             ("ada@example.org", "not the password"),
             ("nobody@example.org", "not the password"),
@@ -61,10 +61,10 @@ async def test_an_unknown_email_and_a_wrong_password_get_one_answer(people: Api)
 
 
 async def test_a_password_signs_in_and_the_cookie_is_out_of_reach(people: Api) -> None:
-    ada = await make_person(people.house.database, "\u00e4da@example.org")
+    ada = await make_person(people.application.database, "\u00e4da@example.org")
 
     # In capitals, and with its umlaut typed as two characters.
-    answer = await people.stranger.post(
+    answer = await people.anonymous.post(
         SESSION, json={"email": " A\u0308DA@Example.org ", "password": PASSWORD}
     )
 
@@ -76,14 +76,14 @@ async def test_a_password_signs_in_and_the_cookie_is_out_of_reach(people: Api) -
     assert cookie.startswith("mainspring=")
     for word in ("HttpOnly", "SameSite=strict", "Path=/"):
         assert word in cookie
-    again = await people.stranger.get(SESSION)
+    again = await people.anonymous.get(SESSION)
     assert again.json() == who
     assert [entry["actor_id"] for entry in await _entries(people, "sign_in")] == [ada.id]
 
 
 async def test_what_the_browser_holds_is_kept_as_a_hash_alone(people: Api) -> None:
     async with browser(people, FIRST_MEMBER) as owner:
-        rows = await people.house.database.fetch("SELECT s::text AS whole FROM sessions s")
+        rows = await people.application.database.fetch("SELECT s::text AS whole FROM sessions s")
         assert len(rows) == 1
         assert owner.cookie not in rows[0]["whole"]
 
@@ -94,6 +94,6 @@ async def test_signing_out_ends_the_session_for_whoever_kept_the_cookie(people: 
         answer = await owner.ask("DELETE", "/session")
         assert answer.status_code == 204
         assert "Max-Age=0" in answer.headers["set-cookie"]
-        after = await people.stranger.get(SESSION, headers={"Cookie": f"mainspring={kept}"})
+        after = await people.anonymous.get(SESSION, headers={"Cookie": f"mainspring={kept}"})
         assert after.status_code == 401
     assert len(await _entries(people, "sign_out")) == 1

@@ -53,7 +53,7 @@ def _changing(app: FastAPI) -> list[tuple[str, str]]:
 
 async def _state(api: Api) -> dict[str, Any]:
     """How many rows every table has; reads are counted on their own account."""
-    database = api.house.database
+    database = api.application.database
     names = await database.fetch(
         "SELECT c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
         " WHERE n.nspname = 'public' AND c.relkind IN ('r', 'p') AND NOT c.relispartition"
@@ -154,10 +154,10 @@ async def test_a_page_changes_and_reads_only_the_workspace_that_it_shows(people:
 
 
 async def test_another_site_can_neither_sign_in_nor_read_an_answer(people: Api) -> None:
-    await make_person(people.house.database, "ada@example.org")
+    await make_person(people.application.database, "ada@example.org")
     given = {"email": "ada@example.org", "password": PASSWORD}
     for headers in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"}):
-        answer = await people.stranger.post(SESSION, json=given, headers=headers)
+        answer = await people.anonymous.post(SESSION, json=given, headers=headers)
         assert answer.status_code == 403
         assert answer.json()["code"] == "foreign_page"
         assert "set-cookie" not in answer.headers
@@ -183,19 +183,19 @@ async def test_another_site_can_neither_sign_in_nor_read_an_answer(people: Api) 
 async def test_every_sign_in_is_a_new_session_whatever_was_planted_or_there_before(
     people: Api,
 ) -> None:
-    await make_person(people.house.database, "ada@example.org")
+    await make_person(people.application.database, "ada@example.org")
     given = {"email": "ada@example.org", "password": PASSWORD}
     planted = "A" * 43
-    answer = await people.stranger.post(
+    answer = await people.anonymous.post(
         SESSION, json=given, headers={"Cookie": f"mainspring={planted}"}
     )
     assert answer.status_code == 200
     assert planted not in answer.headers["set-cookie"]
-    people.stranger.cookies.clear()
-    refused = await people.stranger.get(SESSION, headers={"Cookie": f"mainspring={planted}"})
+    people.anonymous.cookies.clear()
+    refused = await people.anonymous.get(SESSION, headers={"Cookie": f"mainspring={planted}"})
     assert refused.status_code == 401
 
-    client = people.stranger
+    client = people.anonymous
     await client.post(SESSION, json=given)
     first = client.cookies["mainspring"]
     await client.post(SESSION, json=given)
@@ -223,16 +223,16 @@ async def test_what_only_looks_like_a_session_is_nobodys(people: Api) -> None:
         f"__Host-mainspring={good}",
         "mainspring=' OR 1=1 --",
     ):
-        answer = await people.stranger.get(SESSION, headers={"Cookie": shown})
+        answer = await people.anonymous.get(SESSION, headers={"Cookie": shown})
         assert answer.status_code == 401, shown
-    answer = await people.stranger.get(SESSION, headers={"Cookie": f"a=b; mainspring={good}; c"})
+    answer = await people.anonymous.get(SESSION, headers={"Cookie": f"a=b; mainspring={good}; c"})
     assert answer.status_code == 200
 
 
 async def test_where_a_token_and_a_cookie_come_the_token_decides(people: Api) -> None:
-    ada = await make_person(people.house.database, "ada@example.org")
+    ada = await make_person(people.application.database, "ada@example.org")
     assert ada.default_workspace_id is not None
-    header = await token_of(people.house.database, ada.default_workspace_id, ada.id)
+    header = await token_of(people.application.database, ada.default_workspace_id, ada.id)
     async with browser(people, FIRST_MEMBER) as owner:
         answer = await owner.client.get(SESSION, headers=header)
         assert answer.json()["user"]["id"] == str(ada.id)
@@ -242,11 +242,11 @@ async def test_where_a_token_and_a_cookie_come_the_token_decides(people: Api) ->
         # A public route that still asks who is there takes either.
         file = f"{ROOT}/artifacts/{AN_ID}/content"
         assert (await owner.client.get(file)).status_code == 404
-        assert (await people.stranger.get(file)).status_code == 401
+        assert (await people.anonymous.get(file)).status_code == 401
 
 
 async def test_a_session_ends_by_itself_and_use_keeps_it_alive(people: Api) -> None:
-    database = people.house.database
+    database = people.application.database
     for change in (
         "UPDATE sessions SET expires_at = now() - interval '1 second'",
         "UPDATE sessions SET seen_at = now() - interval '4 days'",
@@ -268,7 +268,7 @@ async def test_a_session_ends_by_itself_and_use_keeps_it_alive(people: Api) -> N
 
 
 async def test_a_password_change_ends_every_other_session_and_every_token(people: Api) -> None:
-    database = people.house.database
+    database = people.application.database
     # Nobody keeps a token by giving it the name of the one in the file.
     _, plain = await make_token(database, FIRST_WORKSPACE, FIRST_MEMBER, "local owner")
     token = {"Authorization": f"Bearer {plain}"}
@@ -277,14 +277,14 @@ async def test_a_password_change_ends_every_other_session_and_every_token(people
         assert short.status_code == 422
         assert short.json()["errors"][0]["pointer"] == "/password"
         assert (await there.client.get(SESSION)).status_code == 200
-        assert (await people.stranger.get(SESSION, headers=token)).status_code == 200
+        assert (await people.anonymous.get(SESSION, headers=token)).status_code == 200
 
         done = await here.ask("POST", "/me/password", json={"password": PASSWORD})
 
         assert done.status_code == 204
         assert (await here.client.get(SESSION)).json()["user"]["has_password"] is True
         assert (await there.client.get(SESSION)).status_code == 401
-        assert (await people.stranger.get(SESSION, headers=token)).status_code == 401
+        assert (await people.anonymous.get(SESSION, headers=token)).status_code == 401
         # The token in the data folder of this machine still works.
         assert (await people.client.get(SESSION)).status_code == 200
         result = await database.fetchval("SELECT detail FROM audit_log WHERE action = 'end_tokens'")
@@ -313,7 +313,7 @@ async def test_a_token_cannot_stand_in_for_a_browser(people: Api) -> None:
 
 
 async def test_one_link_raced_by_twenty_signs_in_once(people: Api) -> None:
-    async with people.house.database.transaction() as tx:
+    async with people.application.database.transaction() as tx:
         plain = await make_link(tx, FIRST_MEMBER, "first")
 
     async def come() -> int:
@@ -324,13 +324,13 @@ async def test_one_link_raced_by_twenty_signs_in_once(people: Api) -> None:
     statuses = Counter(await asyncio.gather(*(come() for _ in range(20))))
 
     assert statuses == {200: 1, 410: 19}
-    assert await people.house.database.fetchval("SELECT count(*) FROM sessions") == 1
+    assert await people.application.database.fetchval("SELECT count(*) FROM sessions") == 1
 
 
 async def test_a_link_that_is_over_or_unknown_or_of_somebody_shut_out_does_nothing(
     people: Api,
 ) -> None:
-    database = people.house.database
+    database = people.application.database
     ada = await make_person(database, "ada@example.org")
     async with database.transaction() as tx:
         over = await make_link(tx, FIRST_MEMBER, "first")
@@ -340,10 +340,10 @@ async def test_a_link_that_is_over_or_unknown_or_of_somebody_shut_out_does_nothi
     )
     await database.execute("UPDATE users SET disabled_at = now() WHERE id = $1", ada.id)
     for token in (over, shut, "msl_" + "A" * 43, "msi_" + "A" * 43, "x", "msl_é"):
-        answer = await people.stranger.post(f"{SESSION}/link", json={"token": token})
+        answer = await people.anonymous.post(f"{SESSION}/link", json={"token": token})
         assert answer.status_code == 410, token
         assert answer.json()["code"] == "link_over"
-    in_query = await people.stranger.post(f"{SESSION}/link?token={over}")
+    in_query = await people.anonymous.post(f"{SESSION}/link?token={over}")
     assert in_query.status_code == 415
     assert await database.fetchval("SELECT count(*) FROM sessions") == 0
 
@@ -354,7 +354,7 @@ async def test_ten_thousand_guesses_at_one_email_are_refused(people: Api) -> Non
         build_email_address_key("ada@example.org", "203.0.113.7"),
         build_email_key("ada@example.org"),
     )
-    async with people.house.database.acquire() as connection:
+    async with people.application.database.acquire() as connection:
         waits = [await count_try(connection, near) for _ in range(10_000)]
         from_everywhere = [await count_try(connection, wide) for _ in range(200)]
 
@@ -364,10 +364,10 @@ async def test_ten_thousand_guesses_at_one_email_are_refused(people: Api) -> Non
 
 
 async def test_guesses_over_http_are_limited_for_every_email_and_address(people: Api) -> None:
-    await make_person(people.house.database, "ada@example.org")
+    await make_person(people.application.database, "ada@example.org")
 
     async def guess(email: str) -> httpx2.Response:
-        return await people.stranger.post(SESSION, json={"email": email, "password": "guess it"})
+        return await people.anonymous.post(SESSION, json={"email": email, "password": "guess it"})
 
     one = [await guess(spelt) for spelt in ["ada@example.org", "ADA@example.org "] * 8]
     statuses = Counter(answer.status_code for answer in one)
@@ -375,41 +375,41 @@ async def test_guesses_over_http_are_limited_for_every_email_and_address(people:
     refused = one[-1]
     assert refused.json()["retry_after"] > 0
     assert int(refused.headers["Retry-After"]) >= 1
-    right = await people.stranger.post(
+    right = await people.anonymous.post(
         SESSION, json={"email": "ada@example.org", "password": PASSWORD}
     )
     assert right.status_code == 429
     # A guesser shuts out whoever shares their address, and nobody else.
     elsewhere = SignInOrigin("203.0.113.7")
-    await sign_in(people.house.database, cheap(), elsewhere, "ada@example.org", PASSWORD)
-    assert await people.house.database.fetchval("SELECT count(*) FROM sessions") == 1
-    await people.house.database.execute("DELETE FROM sessions")
+    await sign_in(people.application.database, cheap(), elsewhere, "ada@example.org", PASSWORD)
+    assert await people.application.database.fetchval("SELECT count(*) FROM sessions") == 1
+    await people.application.database.execute("DELETE FROM sessions")
 
     many = [await guess(f"person{number}@example.org") for number in range(40)]
     assert many[-1].status_code == 429
     let_in = sum(answer.status_code == 401 for answer in (*one, *many))
     assert let_in <= PER_ADDRESS.most + 3
-    assert await people.house.database.fetchval("SELECT count(*) FROM sessions") == 0
+    assert await people.application.database.fetchval("SELECT count(*) FROM sessions") == 0
     noted = "SELECT count(*) FROM audit_log WHERE action = 'sign_in_failed'"
-    assert await people.house.database.fetchval(noted) == let_in
+    assert await people.application.database.fetchval(noted) == let_in
     # A link that works is taken whatever was tried before; what is none is refused.
-    assert (await people.stranger.post(f"{SESSION}/link", json={"token": "x"})).status_code == 429
+    assert (await people.anonymous.post(f"{SESSION}/link", json={"token": "x"})).status_code == 429
     async with browser(people, FIRST_MEMBER) as owner:
         assert (await owner.client.get(SESSION)).status_code == 200
 
 
 async def test_whoever_signs_in_has_no_guess_held_against_them(people: Api) -> None:
-    await make_person(people.house.database, "ada@example.org")
+    await make_person(people.application.database, "ada@example.org")
     given = {"email": "ada@example.org", "password": PASSWORD}
     for _ in range(3):
         for _ in range(int(PER_PAIR.most) - 1):
-            wrong = await people.stranger.post(SESSION, json={**given, "password": "guess it"})
+            wrong = await people.anonymous.post(SESSION, json={**given, "password": "guess it"})
             assert wrong.status_code == 401
-        assert (await people.stranger.post(SESSION, json=given)).status_code == 200
+        assert (await people.anonymous.post(SESSION, json=given)).status_code == 200
 
 
 async def test_somebody_removed_or_shut_out_is_refused_at_the_next_request(people: Api) -> None:
-    database = people.house.database
+    database = people.application.database
     for number, change in enumerate(
         (
             "DELETE FROM members WHERE user_id = $1 AND role = 'editor'",
@@ -426,21 +426,21 @@ async def test_somebody_removed_or_shut_out_is_refused_at_the_next_request(peopl
             )
             assert moved.json()["role"] == "editor"
             assert (await there.client.get(f"{ROOT}/automations")).status_code == 200
-            assert (await people.stranger.get(SESSION, headers=token)).status_code == 200
+            assert (await people.anonymous.get(SESSION, headers=token)).status_code == 200
 
             await database.execute(change, user.id)
 
             assert (await there.client.get(f"{ROOT}/automations")).status_code == 401
-            assert (await people.stranger.get(SESSION, headers=token)).status_code == 401
+            assert (await people.anonymous.get(SESSION, headers=token)).status_code == 401
 
 
 async def test_over_https_the_cookie_is_bound_to_this_host(bench: Bench) -> None:
-    settings = replace(bench.house.settings, public_url="https://spring.example")
-    application = replace(bench.house, settings=settings, passwords=cheap())
+    settings = replace(bench.application.settings, public_url="https://spring.example")
+    application = replace(bench.application, settings=settings, passwords=cheap())
     await make_person(application.database, "ada@example.org")
     async with served(application) as api:
         given = {"email": "ada@example.org", "password": PASSWORD}
-        answer = await api.stranger.post(
+        answer = await api.anonymous.post(
             SESSION, json=given, headers={"Origin": "https://spring.example"}
         )
         cookie = answer.headers["set-cookie"]
@@ -449,9 +449,9 @@ async def test_over_https_the_cookie_is_bound_to_this_host(bench: Bench) -> None
         assert "Domain" not in cookie
         plain = cookie.partition(";")[0].partition("=")[2]
         for name, expected in (("mainspring", 401), ("__Host-mainspring", 200)):
-            shown = await api.stranger.get(SESSION, headers={"Cookie": f"{name}={plain}"})
+            shown = await api.anonymous.get(SESSION, headers={"Cookie": f"{name}={plain}"})
             assert shown.status_code == expected
-        insecure = await api.stranger.post(
+        insecure = await api.anonymous.post(
             SESSION, json=given, headers={"Origin": "http://spring.example"}
         )
         assert insecure.status_code == 403

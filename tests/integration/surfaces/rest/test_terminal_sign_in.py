@@ -20,7 +20,7 @@ DAILY = {"type": "schedule", "config": {"cron": "0 9 * * *", "timezone": "UTC"}}
 
 
 async def _begin(api: Api, label: str = "a terminal") -> dict[str, Any]:
-    answer = await api.stranger.post(ROOT + BEGIN, json={"label": label})
+    answer = await api.anonymous.post(ROOT + BEGIN, json={"label": label})
     assert answer.status_code == 201, answer.text
     found: dict[str, Any] = answer.json()
     return found
@@ -28,7 +28,7 @@ async def _begin(api: Api, label: str = "a terminal") -> dict[str, Any]:
 
 async def _collect(api: Api, begun: dict[str, Any]) -> httpx2.Response:
     given = {"device_code": begun["device_code"]}
-    return await api.stranger.post(f"{ROOT}{BEGIN}/collect", json=given)
+    return await api.anonymous.post(f"{ROOT}{BEGIN}/collect", json=given)
 
 
 async def _signed_in(api: Api) -> str:
@@ -48,7 +48,7 @@ async def _ask(
     headers = {"Authorization": f"Bearer {session}", "Content-Type": "application/json"}
     if confirmed is not None:
         headers[CONFIRMED_HEADER] = confirmed
-    return await api.stranger.request(method, ROOT + path, content=content, headers=headers)
+    return await api.anonymous.request(method, ROOT + path, content=content, headers=headers)
 
 
 def _said(method: str, path: str, body: Any) -> str:
@@ -90,14 +90,14 @@ async def test_a_person_confirms_the_code_and_the_terminal_gets_its_session_once
 async def test_nobody_but_a_person_in_a_browser_confirms_a_code(api: Api) -> None:
     begun, session = await _begin(api), await _signed_in(api)
     given = {"code": begun["code"], "confirm": True}
-    token = await api.stranger.post(
+    token = await api.anonymous.post(
         f"{ROOT}{BEGIN}/answer", json=given, headers={"Authorization": f"Bearer {api.token}"}
     )
     assert _code(token) == (409, "needs_session")
     path = f"{BEGIN}/answer"
     terminal = await _ask(api, session, "POST", path, given, _said("POST", path, given))
     assert _code(terminal) == (409, "needs_session")
-    assert (await api.stranger.post(f"{ROOT}{BEGIN}/answer", json=given)).status_code == 401
+    assert (await api.anonymous.post(f"{ROOT}{BEGIN}/answer", json=given)).status_code == 401
     assert (await _collect(api, begun)).json()["status"] == "waiting"
     async with browser(api, FIRST_MEMBER) as page:
         await page.ask("POST", f"{BEGIN}/answer", json={**given, "confirm": False})
@@ -106,7 +106,7 @@ async def test_nobody_but_a_person_in_a_browser_confirms_a_code(api: Api) -> Non
 
 async def test_codes_run_out_and_cannot_be_guessed_for_long(api: Api) -> None:
     begun = await _begin(api)
-    await api.house.database.execute("UPDATE terminal_sign_ins SET expires_at = now()")
+    await api.application.database.execute("UPDATE terminal_sign_ins SET expires_at = now()")
     assert _code(await _collect(api, begun)) == (410, "code_over")
     async with browser(api, FIRST_MEMBER) as page:
         tries = [
@@ -139,9 +139,9 @@ async def test_a_terminal_session_is_a_program_until_a_call_was_confirmed(api: A
         CONFIRMED_HEADER: _said("POST", path, body),
         "Content-Type": "application/json",
     }
-    answer = await api.stranger.post(ROOT + path, content=orjson.dumps(body), headers=header)
+    answer = await api.anonymous.post(ROOT + path, content=orjson.dumps(body), headers=header)
     assert _code(answer) == (403, "person_needed")
-    mcp = await api.stranger.post(
+    mcp = await api.anonymous.post(
         "/mcp",
         json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
         headers={"Authorization": f"Bearer {session}"},
@@ -149,11 +149,11 @@ async def test_a_terminal_session_is_a_program_until_a_call_was_confirmed(api: A
     assert mcp.status_code == 401
     # Nor does a browser's cookie take it.
     cookie = {"Cookie": f"mainspring={session}"}
-    assert (await api.stranger.get(f"{ROOT}/session", headers=cookie)).status_code == 401
+    assert (await api.anonymous.get(f"{ROOT}/session", headers=cookie)).status_code == 401
 
     agreed = await _ask(api, session, "POST", path, body, _said("POST", path, body))
     assert (agreed.status_code, agreed.json()["consent"]["status"]) == (200, "agreed")
-    kept = await api.house.database.fetchrow(
+    kept = await api.application.database.fetchrow(
         "SELECT detail FROM audit_log WHERE action = 'answer_consent' ORDER BY id DESC"
     )
     assert kept is not None
@@ -165,7 +165,7 @@ async def test_a_terminal_session_is_a_program_until_a_call_was_confirmed(api: A
 async def test_a_terminal_session_ends_with_its_time_its_person_and_a_new_password(
     api: Api,
 ) -> None:
-    database = api.house.database
+    database = api.application.database
     session = await _signed_in(api)
     await database.execute("UPDATE sessions SET expires_at = now() WHERE kind = 'terminal'")
     assert (await _ask(api, session, "GET", "/session")).status_code == 401
@@ -183,9 +183,9 @@ async def test_a_terminal_session_ends_with_its_time_its_person_and_a_new_passwo
     async with browser(api, FIRST_MEMBER) as owner:
         made = await owner.ask("POST", f"/admin/users/{ada.id}/reset-password")
         link = made.json()["link"].partition("#")[2]
-    assert (await api.stranger.post(f"{ROOT}/session/link", json={"token": link})).is_success
+    assert (await api.anonymous.post(f"{ROOT}/session/link", json={"token": link})).is_success
     # Neither the session nor what was confirmed and not collected outlives it.
     assert (await _ask(api, theirs, "GET", "/session")).status_code == 401
     # A terminal has no cookie of a browser.
-    api.stranger.cookies.clear()
+    api.anonymous.cookies.clear()
     assert _code(await _collect(api, second)) == (410, "code_over")

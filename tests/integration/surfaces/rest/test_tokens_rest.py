@@ -21,7 +21,7 @@ AN_ID = "01900000-0000-7000-8000-0000000000aa"
 
 async def _make(api: Api, header: dict[str, str] | None = None, **more: Any) -> httpx2.Response:
     given = header or {"Authorization": f"Bearer {api.token}"}
-    return await api.stranger.post(TOKENS, json={"name": "ci", **more}, headers=given)
+    return await api.anonymous.post(TOKENS, json={"name": "ci", **more}, headers=given)
 
 
 def _bearer(answer: httpx2.Response) -> dict[str, str]:
@@ -56,7 +56,7 @@ async def test_bad_input_is_named_and_makes_no_token(people: Api) -> None:
         out_of_reach = await _make(people, capabilities=[name], role="editor")
         assert name in out_of_reach.json()["errors"][0]["detail"]
     assert (await _make(people, capabilities=["admin_list_users"])).status_code == 201
-    await people.house.database.execute("DELETE FROM access_tokens WHERE name = 'ci'")
+    await people.application.database.execute("DELETE FROM access_tokens WHERE name = 'ci'")
     assert (await people.client.delete(f"{TOKENS}/{AN_ID}")).status_code == 404
     assert len((await people.client.get(TOKENS)).json()["tokens"]) == 1
 
@@ -82,7 +82,7 @@ async def test_a_token_is_shown_once_and_its_use_is_noted(people: Api) -> None:
 
 
 async def test_no_token_gives_more_than_its_maker_has(people: Api) -> None:
-    database = people.house.database
+    database = people.application.database
     viewer = await make_person(
         database, "ada@example.org", workspace_id=FIRST_WORKSPACE, role=Role.VIEWER
     )
@@ -93,13 +93,13 @@ async def test_no_token_gives_more_than_its_maker_has(people: Api) -> None:
 
     lesser = _bearer(await _make(people, role="viewer"))
     assert (await _make(people, lesser, role="owner")).status_code == 403
-    assert (await people.stranger.get(f"{ROOT}/admin/users", headers=lesser)).status_code == 404
+    assert (await people.anonymous.get(f"{ROOT}/admin/users", headers=lesser)).status_code == 404
 
     limited = _bearer(await _make(people, capabilities=["search"]))
     more = await _make(people, limited)
     assert (more.status_code, more.json()["code"]) == (403, "token_limited")
     for path in ("/tokens", "/members", "/automations", "/workspaces"):
-        answer = await people.stranger.get(ROOT + path, headers=limited)
+        answer = await people.anonymous.get(ROOT + path, headers=limited)
         assert answer.status_code == 403, path
 
     soon = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
@@ -114,7 +114,7 @@ async def test_no_token_gives_more_than_its_maker_has(people: Api) -> None:
     )
     theirs = await token_of(database, FIRST_WORKSPACE, editor.id, role=Role.EDITOR)
     await people.client.patch(f"{ROOT}/members/{editor.id}", json={"role": "viewer"})
-    session = await people.stranger.get(f"{ROOT}/session", headers=theirs)
+    session = await people.anonymous.get(f"{ROOT}/session", headers=theirs)
     assert session.json()["role"] == "viewer"
 
 
@@ -125,47 +125,47 @@ async def test_a_token_reaches_into_its_own_account_no_further_than_its_role(peo
     narrow = await _make(people, role="viewer")
     limited = await _make(people, capabilities=["get_board"])
     for header in (_bearer(narrow), _bearer(limited)):
-        who = await people.stranger.get(f"{ROOT}/session", headers=header)
+        who = await people.anonymous.get(f"{ROOT}/session", headers=header)
         assert [entry["id"] for entry in who.json()["workspaces"]] == [str(FIRST_WORKSPACE)]
         for method, path, sent in [
             ("DELETE", f"/tokens/{wide.json()['token']['id']}", None),
             ("POST", "/workspaces", {"name": "Mine"}),
         ]:
-            refused = await people.stranger.request(method, ROOT + path, json=sent, headers=header)
+            refused = await people.anonymous.request(method, ROOT + path, json=sent, headers=header)
             assert refused.status_code == 403, path
-    listed = await people.stranger.get(f"{ROOT}/workspaces", headers=_bearer(narrow))
+    listed = await people.anonymous.get(f"{ROOT}/workspaces", headers=_bearer(narrow))
     assert [entry["id"] for entry in listed.json()["workspaces"]] == [str(FIRST_WORKSPACE)]
     assert len((await people.client.get(f"{ROOT}/workspaces")).json()["workspaces"]) == 2
-    still = await people.stranger.get(f"{ROOT}/session", headers=_bearer(wide))
+    still = await people.anonymous.get(f"{ROOT}/session", headers=_bearer(wide))
     assert still.status_code == 200
     # Itself it may end.
     own = f"{TOKENS}/{narrow.json()['token']['id']}"
-    assert (await people.stranger.delete(own, headers=_bearer(narrow))).status_code == 200
+    assert (await people.anonymous.delete(own, headers=_bearer(narrow))).status_code == 200
 
 
 async def test_a_token_ends_when_it_is_revoked_is_over_or_its_member_leaves(people: Api) -> None:
-    database = people.house.database
+    database = people.application.database
     editor = await make_person(
         database, "ada@example.org", workspace_id=FIRST_WORKSPACE, role=Role.EDITOR
     )
     path = f"{ROOT}/session"
 
     async def works(header: dict[str, str]) -> bool:
-        return (await people.stranger.get(path, headers=header)).status_code == 200
+        return (await people.anonymous.get(path, headers=header)).status_code == 200
 
     own = await token_of(database, FIRST_WORKSPACE, editor.id)
     made = await _make(people, own)
     owners = (await people.client.get(TOKENS)).json()["tokens"]
-    foreign = await people.stranger.delete(f"{TOKENS}/{owners[0]['id']}", headers=own)
+    foreign = await people.anonymous.delete(f"{TOKENS}/{owners[0]['id']}", headers=own)
     assert (foreign.status_code, foreign.json()["code"]) == (404, "no_token")
-    everybody = await people.stranger.get(TOKENS, params={"all": "true"}, headers=own)
+    everybody = await people.anonymous.get(TOKENS, params={"all": "true"}, headers=own)
     assert everybody.status_code == 403
-    mine = (await people.stranger.get(TOKENS, headers=own)).json()["tokens"]
+    mine = (await people.anonymous.get(TOKENS, headers=own)).json()["tokens"]
     assert {entry["member_id"] for entry in mine} == {str(editor.id)}
 
     second = _bearer(made)
     assert await works(second)
-    ended = await people.stranger.delete(f"{TOKENS}/{made.json()['token']['id']}", headers=own)
+    ended = await people.anonymous.delete(f"{TOKENS}/{made.json()['token']['id']}", headers=own)
     assert ended.json()["revoked_at"] is not None
     assert not await works(second)
 

@@ -58,7 +58,7 @@ async def _furnished(one: Bench, models: FakeModels) -> tuple[Any, Any]:
     models.reply = ModelReply("Hello.", "small", 100, 50, 20, provider="outside")
     asks = [step(name, LLM, {**HELLO, "model": "small"}) for name in ("a", "b", "c")]
     other = await one.run(document(*asks, name="other"))
-    await one.house.database.execute(
+    await one.application.database.execute(
         "UPDATE llm_usage SET at = at - interval '1 day' WHERE run_id = $1 AND step = 'a'",
         other["id"],
     )
@@ -69,7 +69,7 @@ async def test_the_ledger_is_added_up_and_listed_for_who_may_read_it(bench: Benc
     models = FakeModels(reply=ModelReply("Hello.", DEFAULT_MODEL, 100, 50, provider="outside"))
     async with models_bench(bench, models, asking(_report, uses=())) as one:
         both, other = await _furnished(one, models)
-        async with served(one.house) as api:
+        async with served(one.application) as api:
             await _check_sums(api, both, other)
             await _check_asks(api, both, other)
             await _check_run(api, both)
@@ -160,9 +160,9 @@ async def _check_run(api: Api, both: Any) -> None:
 
 async def _check_others(api: Api, one: Bench) -> None:
     """Who may only look sees all of it; a neighbour nothing; a stranger is not let in."""
-    database = one.house.database
+    database = one.application.database
     await add_workspace(database, NEIGHBOUR, "next door")
-    viewer = await add_person(database, one.house.workspace_id, Role.VIEWER, name="looker")
+    viewer = await add_person(database, one.application.workspace_id, Role.VIEWER, name="looker")
     other_person = await add_person(database, NEIGHBOUR, name="neighbour")
     assert (await _get(api, "/usage", viewer.token))["total"]["asks"] == 6
     assert len((await _get(api, "/usage/calls", viewer.token))["items"]) == 6
@@ -172,7 +172,7 @@ async def _check_others(api: Api, one: Bench) -> None:
         assert (await _get(api, "/usage/calls", other_person.token, **query))["items"] == []
     capability = await _get(api, f"/capabilities/{LLM}", other_person.token)
     assert capability["history"]["calls"] == 0
-    assert (await api.stranger.get(f"{ROOT}/usage")).status_code == 401
+    assert (await api.anonymous.get(f"{ROOT}/usage")).status_code == 401
 
 
 async def _check_bad(api: Api) -> None:
@@ -212,7 +212,7 @@ async def test_the_command_line_shows_the_same_in_columns_and_as_json(
     models = FakeModels(reply=ModelReply("Hello.", DEFAULT_MODEL, 100, 50, provider="outside"))
     plain, programs = Screen(), Screen(for_programs=True)
     async with models_bench(bench, models, asking(_report, uses=())) as one:
-        desk = _desk(application_services(one.house))
+        desk = _desk(application_services(one.application))
 
         async def said(
             screen: Screen, by: str = "day", calls: int | None = None, **days: str

@@ -28,7 +28,7 @@ NOTHING = (
 
 
 async def test_the_document_runs_files_of_this_server_and_nothing_else(api: Api) -> None:
-    first, second = await api.stranger.get("/"), await api.client.get("/automations?state=active")
+    first, second = await api.anonymous.get("/"), await api.client.get("/automations?state=active")
     nonces = []
     for answer in (first, second):
         assert answer.status_code == 200
@@ -47,11 +47,11 @@ async def test_the_document_runs_files_of_this_server_and_nothing_else(api: Api)
     assert first.text.replace(nonces[0], "") == second.text.replace(nonces[1], "")
     for path in re.findall(r'(?:src|href)="([^"]+)"', first.text):
         assert path.startswith("/assets/") or path == "/manifest.webmanifest"
-        assert (await api.stranger.get(path)).status_code == 200
+        assert (await api.anonymous.get(path)).status_code == 200
 
 
 async def test_the_page_can_be_installed_on_a_phone(api: Api) -> None:
-    found = await api.stranger.get("/manifest.webmanifest")
+    found = await api.anonymous.get("/manifest.webmanifest")
     assert found.headers["Content-Type"] == "application/manifest+json"
     assert found.headers["Cache-Control"] == "no-cache"
     manifest = found.json()
@@ -63,7 +63,7 @@ async def test_the_page_can_be_installed_on_a_phone(api: Api) -> None:
     sizes = {(one["sizes"], one.get("purpose", "any")) for one in manifest["icons"]}
     assert sizes >= {("192x192", "any"), ("512x512", "any"), ("512x512", "maskable")}
     for one in manifest["icons"]:
-        icon = await api.stranger.get(one["src"])
+        icon = await api.anonymous.get(one["src"])
         assert icon.headers["Content-Type"] == "image/png"
         # An icon of another version may be served under its name.
         assert icon.headers["Cache-Control"] == "no-cache"
@@ -74,22 +74,22 @@ async def test_the_page_can_be_installed_on_a_phone(api: Api) -> None:
 
 
 async def test_the_service_worker_works_for_the_whole_page_and_asks_for_nothing(api: Api) -> None:
-    found = await api.stranger.get("/service-worker.js")
+    found = await api.anonymous.get("/service-worker.js")
     assert found.headers["Content-Type"] == "text/javascript; charset=utf-8"
     assert found.headers["Cache-Control"] == "no-cache"
     policy = found.headers["Content-Security-Policy"]
     assert policy == "default-src 'none'; img-src 'self'; frame-ancestors 'none'"
     assert '"fetch"' not in found.text
     assert "caches" not in found.text
-    document = (await api.stranger.get("/")).headers["Content-Security-Policy"]
+    document = (await api.anonymous.get("/")).headers["Content-Security-Policy"]
     assert "manifest-src 'self'" in document
     assert "worker-src 'self'" in document
 
 
 async def test_a_file_may_be_kept_and_comes_squeezed_to_whoever_takes_it(api: Api) -> None:
-    [script] = re.findall(r'<script[^>]* src="([^"]+)"', (await api.stranger.get("/")).text)
-    squeezed = await api.stranger.get(script, headers={"Accept-Encoding": "gzip"})
-    plain = await api.stranger.get(script, headers={"Accept-Encoding": "identity"})
+    [script] = re.findall(r'<script[^>]* src="([^"]+)"', (await api.anonymous.get("/")).text)
+    squeezed = await api.anonymous.get(script, headers={"Accept-Encoding": "gzip"})
+    plain = await api.anonymous.get(script, headers={"Accept-Encoding": "identity"})
     assert squeezed.content == plain.content
     assert squeezed.headers["Content-Encoding"] == "gzip"
     assert "Content-Encoding" not in plain.headers
@@ -98,10 +98,10 @@ async def test_a_file_may_be_kept_and_comes_squeezed_to_whoever_takes_it(api: Ap
         assert answer.headers["Cache-Control"] == "public, max-age=31536000, immutable"
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
         assert answer.headers["Vary"] == "Accept-Encoding"
-    mark = await api.stranger.get("/assets/mark.svg")
+    mark = await api.anonymous.get("/assets/mark.svg")
     assert (mark.status_code, mark.headers["Cache-Control"]) == (200, "no-cache")
     for name in ("files.py", "..%2ffiles.py", "made-from", f"{Path(script).name}.gz", "%2e%2e"):
-        gone = await api.stranger.get(f"/assets/{name}")
+        gone = await api.anonymous.get(f"/assets/{name}")
         assert gone.status_code in (401, 404), name
 
 
@@ -110,22 +110,22 @@ async def test_beside_the_page_programs_meet_the_door_and_people_a_page_that_say
 ) -> None:
     for path in NOTHING:
         asked = {"target": path.encode()}
-        program = await api.stranger.request("GET", "/", extensions=asked)
+        program = await api.anonymous.request("GET", "/", extensions=asked)
         assert program.status_code == 401, path
         assert program.headers["Content-Type"] == "application/problem+json"
         if path.startswith("/assets"):
             continue
-        for client in (api.stranger, api.client):
+        for client in (api.anonymous, api.client):
             person = await client.request("GET", "/", extensions=asked, headers=VISIT)
             assert person.status_code == 404, path
             assert '<div id="root">' in person.text
             assert "'nonce-" in person.headers["Content-Security-Policy"]
     for path in ("/api/v1/automations", "/api/v1/nothing", "/mcp", "/oauth/nothing"):
-        answer = await api.stranger.get(path, headers=VISIT)
+        answer = await api.anonymous.get(path, headers=VISIT)
         assert answer.status_code == 401, path
         assert "<html" not in answer.text
     for path in ("/", "/inbox", "/assets/mark.svg"):
-        assert (await api.stranger.post(path)).status_code == 401
+        assert (await api.anonymous.post(path)).status_code == 401
 
 
 def test_every_screen_has_an_address_on_the_server() -> None:

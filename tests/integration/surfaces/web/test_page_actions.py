@@ -22,7 +22,7 @@ async def test_whoever_saved_a_draft_is_led_to_a_page_where_a_person_activates_i
     place = urlsplit(told["admin_url"]).path
     assert place == f"/automations/{told['automation_id']}"
 
-    application = api.house
+    application = api.application
     vera = await make_person(
         application.database,
         "vera@example.org",
@@ -48,7 +48,7 @@ async def test_whoever_saved_a_draft_is_led_to_a_page_where_a_person_activates_i
 
 
 async def test_a_draft_is_read_and_confirmed_in_the_inbox_by_a_browser(bench: Bench) -> None:
-    async with office(bench) as here, served(here.bench.house) as api:
+    async with office(bench) as here, served(here.bench.application) as api:
         draft_id = await here.nudge("The shop is open")
         async with browser(api, FIRST_MEMBER) as owner:
             path = "/drafts?status=pending"

@@ -46,7 +46,7 @@ async def _refused(
 async def test_rows_that_do_not_fit_are_refused_with_their_places_and_none_is_kept(
     bench: Bench,
 ) -> None:
-    boards = Boards(bench.house)
+    boards = Boards(bench.application)
     board = await boards.create(datasets=DATASETS)
     await boards.append(board, {"name": "kept", "state": "open", "free": {"any": [1]}})
     before, told = await boards.rows(board), await boards.events()
@@ -101,7 +101,7 @@ async def test_rows_that_do_not_fit_are_refused_with_their_places_and_none_is_ke
 
 
 async def test_a_change_of_rows_that_cannot_be_made_is_refused_as_a_whole(bench: Bench) -> None:
-    boards = Boards(bench.house)
+    boards = Boards(bench.application)
     board = await boards.create(datasets=DATASETS)
     made = await boards.append(board, {"name": "a"}, {"name": "b"}, {"name": "c"})
     a, b, c = made["row_ids"]
@@ -135,7 +135,7 @@ async def test_a_change_of_rows_that_cannot_be_made_is_refused_as_a_whole(bench:
 
 
 async def test_a_board_that_is_not_found_is_told_with_what_there_is(bench: Bench) -> None:
-    boards = Boards(bench.house)
+    boards = Boards(bench.application)
     first, second = await boards.create("CRM"), await boards.create("CRM", description="Ours")
     other = await boards.create("Revenue weekly")
 
@@ -170,7 +170,7 @@ async def test_a_board_that_is_not_found_is_told_with_what_there_is(bench: Bench
 
 
 async def test_columns_parts_and_archived_boards_say_what_is_wrong(bench: Bench) -> None:
-    boards = Boards(bench.house)
+    boards = Boards(bench.application)
     columns = [
         {"key": "a"},
         {"key": "a"},
@@ -221,7 +221,7 @@ async def test_columns_parts_and_archived_boards_say_what_is_wrong(bench: Bench)
 
 
 async def test_who_may_only_look_changes_nothing(bench: Bench) -> None:
-    boards = Boards(bench.house)
+    boards = Boards(bench.application)
     board = await boards.create()
     viewer = replace(boards, role=Role.VIEWER)
     with pytest.raises(PermissionDenied):
@@ -232,7 +232,7 @@ async def test_who_may_only_look_changes_nothing(bench: Bench) -> None:
 
 
 async def test_a_board_granted_by_its_name_is_not_another_one_by_its_id(bench: Bench) -> None:
-    boards = Boards(bench.house)
+    boards = Boards(bench.application)
     await boards.create("CRM")
     other = await boards.create("Salaries")
     plan = document(step("peek", "get_board", {"name": "CRM", "board_id": other}))

@@ -53,7 +53,7 @@ async def test_every_face_of_a_board_does_what_it_says(api: Api) -> None:
     refused = await ask("POST", f"{one}/rows", 409, json={"rows": rows})
     assert refused["code"] == "board_archived"
     assert (await ask("GET", "/01900000-0000-7000-8000-0000000000ff", 404))["code"] == "no_board"
-    assert (await api.stranger.get(f"{BOARDS}{one}")).status_code == 401
+    assert (await api.anonymous.get(f"{BOARDS}{one}")).status_code == 401
 
 
 async def test_a_batch_of_five_thousand_ordinary_rows_is_one_call_and_more_is_refused(
@@ -87,19 +87,19 @@ async def test_a_token_for_appending_alone_appends_and_does_nothing_else(api: Ap
     }
     token = (await api.client.post("/api/v1/tokens", json=wish)).json()["text"]
     headers = {"Authorization": f"Bearer {token}"}
-    added = await api.stranger.post(
+    added = await api.anonymous.post(
         f"{BOARDS}/{board}/rows", json={"rows": [{"a": 1}]}, headers=headers
     )
     assert added.status_code == 200, added.text
     for path in ("", f"/{board}"):
-        assert (await api.stranger.get(f"{BOARDS}{path}", headers=headers)).status_code in (
+        assert (await api.anonymous.get(f"{BOARDS}{path}", headers=headers)).status_code in (
             403,
             404,
         )
     known = "/api/v1/capabilities"
-    listed = await api.stranger.get(known, params={"all": "true"}, headers=headers)
+    listed = await api.anonymous.get(known, params={"all": "true"}, headers=headers)
     assert values(listed.json()["capabilities"], "id") == ["append_board_rows"]
-    hidden = await api.stranger.get(f"{known}/http_fetch", headers=headers)
+    hidden = await api.anonymous.get(f"{known}/http_fetch", headers=headers)
     assert hidden.status_code == 404
     shown = await api.client.get(f"{BOARDS}/{board}")
     (row,) = shown.json()["data"]["datasets"]["default"]["rows"]

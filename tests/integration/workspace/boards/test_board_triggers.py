@@ -35,16 +35,16 @@ async def _on(
     """An active automation with one trigger of this type."""
     trigger = {"id": "on_it", "type": kind, "config": dict(config)}
     saved = await bench.save(document(*(plan or (ECHO,)), name=name, triggers=[trigger], **more))
-    async with bench.house.database.transaction() as tx:
-        await set_state(tx, bench.house.workspace_id, saved.automation_id, "active")
+    async with bench.application.database.transaction() as tx:
+        await set_state(tx, bench.application.workspace_id, saved.automation_id, "active")
     return saved.automation_id
 
 
 async def _runs(bench: Bench, automation_id: UUID | None = None) -> list[dict[str, Any]]:
-    rows = await bench.house.database.fetch(
+    rows = await bench.application.database.fetch(
         "SELECT * FROM runs WHERE workspace_id = $1 AND ($2::uuid IS NULL OR automation_id = $2) "
         "ORDER BY id",
-        bench.house.workspace_id,
+        bench.application.workspace_id,
         automation_id,
     )
     return [dict(row) for row in rows]
@@ -63,7 +63,7 @@ async def _settled(bench: Bench, count: int) -> list[dict[str, Any]]:
 async def test_a_run_that_appends_starts_the_automation_that_listens_to_the_board(
     bench: Bench,
 ) -> None:
-    boards = Boards(bench.house)
+    boards = Boards(bench.application)
     board = await boards.create("CRM")
     listener = await _on(
         bench,
@@ -73,7 +73,7 @@ async def test_a_run_that_appends_starts_the_automation_that_listens_to_the_boar
     )
     config = {"board_id": board, "rows": [{"company": "{{ inputs.name }}"}]}
     inputs = {"schema": {"type": "object", "properties": {"name": {"type": "string"}}}}
-    async with bench.worker(), matching(bench.house):
+    async with bench.worker(), matching(bench.application):
         made = await bench.dispatch(
             document(step("add", "append_board_rows", config), name="adds", inputs=inputs),
             inputs={"name": "Acme"},
@@ -95,13 +95,13 @@ async def test_a_run_that_appends_starts_the_automation_that_listens_to_the_boar
         "by": {"kind": "run", "id": str(made.run_id)},
         "run_id": str(made.run_id),
     }
-    async with bench.house.database.acquire() as connection:
-        (shown,) = await list_triggers(connection, bench.house.workspace_id, listener)
+    async with bench.application.database.acquire() as connection:
+        (shown,) = await list_triggers(connection, bench.application.workspace_id, listener)
     assert (shown["type"], shown["config"]["board_id"]) == ("board_change", board)
 
 
 async def test_a_preset_lets_through_what_its_settings_and_its_filter_say(bench: Bench) -> None:
-    boards = Boards(bench.house)
+    boards = Boards(bench.application)
     board, other = await boards.create("a", datasets=[{"name": "notes"}]), await boards.create("b")
     one = {"board_id": board}
     every = await _on(bench, "every", "board_change", {"board_id": board.upper()})
@@ -130,8 +130,10 @@ async def test_a_preset_lets_through_what_its_settings_and_its_filter_say(bench:
     pages = await _on(bench, "pages", "page_ingested", {})
     page = {"type": "email", "source": "gmail", "title": "Invoice 7", "created": True}
     later = {**page, "created": False, "title": "Hello"}
-    await tell(bench.house, "page.ingested", page, later, {**page, "type": "note", "source": None})
-    await match_all(bench.house)
+    await tell(
+        bench.application, "page.ingested", page, later, {**page, "type": "note", "source": None}
+    )
+    await match_all(bench.application)
 
     expected = {every: 3, notes: 2, large: 1, mails: 1, invoices: 1, pages: 3}
     found = {one: len(await _runs(bench, one)) for one in expected}
@@ -142,7 +144,7 @@ async def test_a_preset_lets_through_what_its_settings_and_its_filter_say(bench:
 async def test_an_automation_that_listens_to_its_own_writes_comes_to_rest_with_a_record(
     bench: Bench,
 ) -> None:
-    boards = Boards(bench.house)
+    boards = Boards(bench.application)
     board = await boards.create()
     config = {"board_id": board, "rows": [{"again": "{{ run.id }}"}]}
     await _on(
@@ -152,8 +154,8 @@ async def test_an_automation_that_listens_to_its_own_writes_comes_to_rest_with_a
         {"board_id": board},
         step("add", "append_board_rows", config),
     )
-    most = bench.house.limits.chain_depth
-    async with bench.worker(), matching(bench.house):
+    most = bench.application.limits.chain_depth
+    async with bench.worker(), matching(bench.application):
         await boards.append(board, {"first": True})
         runs = await _settled(bench, most + 2)
     assert {run["status"] for run in runs[:-1]} == {"succeeded"}
@@ -164,7 +166,7 @@ async def test_an_automation_that_listens_to_its_own_writes_comes_to_rest_with_a
 async def test_a_plan_that_reads_what_is_there_and_writes_what_is_new_doubles_nothing(
     bench: Bench,
 ) -> None:
-    boards = Boards(bench.house)
+    boards = Boards(bench.application)
     board = await boards.create("Orders")
     there = "read.data.datasets.default.rows | join(' ', attribute='id')"
     plan = (
@@ -191,14 +193,14 @@ async def test_a_plan_that_reads_what_is_there_and_writes_what_is_new_doubles_no
     )
     one, two = [await listen(bench, name, "orders.paid", None, *plan) for name in ("mine", "yours")]
     payload = {"orders": [{"id": "order-a", "total": 12.5}, {"id": "order-b", "total": 3}]}
-    async with bench.worker(), matching(bench.house):
-        await tell(bench.house, "orders.paid", payload)
+    async with bench.worker(), matching(bench.application):
+        await tell(bench.application, "orders.paid", payload)
         first = await _settled(bench, 2)
         assert {run["automation_id"] for run in first} == {one, two}, "both have the trigger"
-        await tell(bench.house, "orders.paid", payload)
+        await tell(bench.application, "orders.paid", payload)
         again = (await _settled(bench, 4))[2:]
         for run in first:
-            application = bench.house
+            application = bench.application
             await replay(
                 application.database,
                 application.dispatcher,
@@ -208,7 +210,7 @@ async def test_a_plan_that_reads_what_is_there_and_writes_what_is_new_doubles_no
             )
         replays = (await _settled(bench, 6))[4:]
         more = {"orders": [*payload["orders"], {"id": "order-c", "total": 1}]}
-        await tell(bench.house, "orders.paid", more)
+        await tell(bench.application, "orders.paid", more)
         last = (await _settled(bench, 8))[6:]
     assert {run["status"] for run in (*first, *again, *replays, *last)} == {"succeeded"}
     rows = await boards.rows(board)
@@ -225,7 +227,7 @@ async def test_a_plan_that_reads_what_is_there_and_writes_what_is_new_doubles_no
 async def test_a_grant_for_one_board_opens_no_other(
     bench: Bench,
 ) -> None:
-    boards = Boards(bench.house)
+    boards = Boards(bench.application)
     mine, other = await boards.create("mine"), await boards.create("other")
     grants = [{"capability": "append_board_rows", "params": {"board_id": mine}}]
     inputs = {"schema": {"type": "object", "properties": {"board": {"type": "string"}}}}
@@ -250,15 +252,17 @@ async def test_a_preset_that_cannot_be_is_refused_when_it_is_written(
     bench: Bench, kind: str, config: dict[str, Any], pointer: str
 ) -> None:
     trigger = {"id": "t", "type": kind, "config": config}
-    report = validate(document(ECHO, triggers=[trigger]), bench.house.registry, bench.house.limits)
+    report = validate(
+        document(ECHO, triggers=[trigger]), bench.application.registry, bench.application.limits
+    )
     assert pointer in [finding.pointer for finding in report.findings]
 
 
 async def test_boards_stay_behind_the_wall_of_their_workspace(bench: Bench) -> None:
-    boards = Boards(bench.house)
+    boards = Boards(bench.application)
     board = await boards.create()
     made = await boards.append(board, {"a": 1})
-    application, nobody = bench.house, UUID(int=7)
+    application, nobody = bench.application, UUID(int=7)
     assert made["appended"] == 1
     for table in ("boards", "board_datasets", "board_rows", "board_versions"):
         async with application.database.inside(application.workspace_id) as inside:

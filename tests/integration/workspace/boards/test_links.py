@@ -74,7 +74,7 @@ async def test_events_of_a_calendar_that_cannot_be_read_are_counted_and_reported
     without = "BEGIN:VEVENT\nUID:without\nSUMMARY:Some day\nEND:VEVENT"
     params = {"start": "2026-04-01", "days": 7}
     async with web_double() as web, linked_bench(bench, web.pair) as here:
-        boards = Boards(here.house)
+        boards = Boards(here.application)
         board_id = await boards.create()
         url = web.put("/team.ics", calendar(without, good), "text/calendar")
         link = await boards.call(
@@ -108,7 +108,7 @@ async def test_events_of_a_calendar_that_cannot_be_read_are_counted_and_reported
 
 
 async def test_a_recipe_leaves_its_dataset_before_the_first_refresh(bench: Bench) -> None:
-    boards = Boards(bench.house)
+    boards = Boards(bench.application)
     board_id = await boards.create()
     places: list[tuple[str, str, dict[str, Any]]] = [
         ("ics", "ics.list_events", {"url": "https://example.com/a.ics"}),
@@ -136,7 +136,7 @@ async def test_a_recipe_leaves_its_dataset_before_the_first_refresh(bench: Bench
 
 
 async def test_bad_input_is_told_with_its_place_and_nothing_is_kept(bench: Bench) -> None:
-    boards = Boards(bench.house)
+    boards = Boards(bench.application)
     board_id = await boards.create()
     link = {"board_id": board_id, "kind": "http_json", "display_name": "x"}
     url = {"url": "https://example.com/a.json"}
@@ -194,7 +194,7 @@ async def test_bad_input_is_told_with_its_place_and_nothing_is_kept(bench: Bench
 
     listed = await boards.call("list_board_links", board_id=board_id)
     assert [one["recipes"] for one in listed["links"]] == [[]]
-    assert not await bench.house.database.fetch("SELECT FROM automations")
+    assert not await bench.application.database.fetch("SELECT FROM automations")
 
 
 def _pull(github: GitHubDouble, number: int) -> None:
@@ -244,7 +244,7 @@ async def _filled(boards: Boards) -> tuple[str, dict[str, Any]]:
 
 
 async def _automation(boards: Boards, recipe: dict[str, Any]) -> Any:
-    application = boards.house
+    application = boards.application
     automation_id = UUID(recipe["automation_id"])
     [found] = await application.database.fetch(AUTOMATIONS, application.workspace_id, automation_id)
     return found
@@ -255,7 +255,7 @@ async def test_pull_requests_of_a_repository_fill_a_board_by_a_schedule(bench: B
         for number in (1, 2, 3):
             _pull(github, number)
         async with linked_bench(bench, github.pair, urls={"github": github.url}) as here:
-            boards = Boards(here.house)
+            boards = Boards(here.application)
             board_id, recipe = await _filled(boards)
             automation = await _automation(boards, recipe)
             assert automation["name"] == "Refresh prs of Work"
@@ -270,8 +270,8 @@ async def test_pull_requests_of_a_repository_fill_a_board_by_a_schedule(bench: B
             assert (type(taken), _places(taken)) == (Conflict, ["/dataset_name"])
 
             # The engine runs it as it runs every automation, with a grant for this recipe alone.
-            run = await here.house.dispatcher.dispatch(
-                RunRequest(here.house.workspace_id, UUID(recipe["automation_id"]))
+            run = await here.application.dispatcher.dispatch(
+                RunRequest(here.application.workspace_id, UUID(recipe["automation_id"]))
             )
             async with here.worker():
                 ended = await here.until(run.run_id)
@@ -298,7 +298,7 @@ async def test_a_row_keeps_its_id_and_nothing_is_written_twice(bench: Bench) -> 
         for number in (1, 2, 3):
             _pull(github, number)
         async with linked_bench(bench, github.pair, urls={"github": github.url}) as here:
-            boards = Boards(here.house)
+            boards = Boards(here.application)
             board_id, recipe = await _filled(boards)
             await boards.call("refresh_dataset", recipe_id=recipe["id"])
             rows = await boards.rows(board_id, "prs")
@@ -332,7 +332,7 @@ async def test_a_row_keeps_its_id_and_nothing_is_written_twice(bench: Bench) -> 
 
 async def test_what_goes_wrong_is_shown_on_the_board_and_changes_no_row(bench: Bench) -> None:
     async with web_double() as web, linked_bench(bench, web.pair) as here:
-        boards = Boards(here.house)
+        boards = Boards(here.application)
         board_id = await boards.create()
         url = web.put_json("/rows", [{"id": 1, "v": "a"}, {"id": 2, "v": "b"}])
         recipe = await _link(boards, board_id, url)
@@ -382,7 +382,7 @@ async def test_what_goes_wrong_is_shown_on_the_board_and_changes_no_row(bench: B
 
 async def test_rows_without_a_key_are_known_by_what_they_say(bench: Bench) -> None:
     async with web_double() as web, linked_bench(bench, web.pair) as here:
-        boards = Boards(here.house)
+        boards = Boards(here.application)
         board_id = await boards.create()
         url = web.put_json("/rows", {"a": [{"n": 1}, {"n": 1}, {"n": 2.5}]})
         recipe = await _link(
@@ -405,7 +405,7 @@ async def test_rows_without_a_key_are_known_by_what_they_say(bench: Bench) -> No
 
 async def test_a_run_reads_only_what_a_board_is_linked_to(bench: Bench) -> None:
     async with web_double() as web, linked_bench(bench, web.pair) as here:
-        boards = Boards(here.house)
+        boards = Boards(here.application)
         url = web.put_json("/rows", [{"id": 1}])
         asked = {"kind": "http_json", "op": "http_json.get", "ref": {"url": url}}
         answer = await boards.call("adapter_query", **asked)
@@ -428,7 +428,7 @@ async def test_a_run_reads_only_what_a_board_is_linked_to(bench: Bench) -> None:
 
 
 async def test_nobody_reads_over_the_connection_of_another_member(bench: Bench) -> None:
-    boards = Boards(bench.house)
+    boards = Boards(bench.application)
     board_id = await boards.create()
     link = await boards.call(
         "create_board_link",
@@ -440,9 +440,9 @@ async def test_nobody_reads_over_the_connection_of_another_member(bench: Bench) 
     )
     assert link["ref"] == {"owner": "octo", "repo": "hello"}
     assert link["integration_user_id"] == str(FIRST_MEMBER)
-    somebody = CapabilityCaller(replace(boards.visitor.actor, id=generate_id(), role=Role.EDITOR))
+    somebody = CapabilityCaller(replace(boards.caller.actor, id=generate_id(), role=Role.EDITOR))
     with pytest.raises(PermissionDenied, match="somebody else's connection"):
-        await bench.house.gate.direct(
+        await bench.application.gate.direct(
             somebody,
             "create_dataset_recipe",
             {"link_id": link["id"], "dataset_name": "d", "adapter_op": "github.list_open_prs"},
@@ -461,11 +461,13 @@ async def test_nobody_reads_over_the_connection_of_another_member(bench: Bench) 
 async def test_fields_keep_the_names_that_a_provider_gives_them(bench: Bench) -> None:
     name = "unit\nprice\u200b"
     async with web_double() as web, linked_bench(bench, web.pair) as here:
-        boards = Boards(here.house)
+        boards = Boards(here.application)
         board_id = await boards.create()
         recipe = await _link(boards, board_id, web.put_json("/rows", [{name: 7}]))
         # Without its dataset, the refresh makes it together with its columns.
-        await here.house.database.execute("DELETE FROM board_datasets WHERE name = 'incidents'")
+        await here.application.database.execute(
+            "DELETE FROM board_datasets WHERE name = 'incidents'"
+        )
         await boards.call("refresh_dataset", recipe_id=recipe["id"])
         shown = await boards.call("get_board", board_id=board_id, dataset="incidents")
         assert values(await boards.rows(board_id, "incidents"), name) == [7]

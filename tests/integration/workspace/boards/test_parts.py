@@ -12,7 +12,7 @@ COLUMNS = [{"key": "url"}, {"key": "price", "label": "Price", "field_type": "num
 
 
 async def test_columns_change_without_touching_rows_and_come_back(bench: Bench) -> None:
-    boards = Boards(bench.house)
+    boards = Boards(bench.application)
     board = await boards.create(datasets=[{"name": "default", "columns": COLUMNS}])
     await boards.append(board, {"url": "a", "price": 1}, {"url": "b", "price": 2})
     changed = await boards.call(
@@ -58,7 +58,7 @@ async def test_columns_change_without_touching_rows_and_come_back(bench: Bench) 
 
 
 async def test_skills_forms_and_the_dashboard_are_kept_with_every_version(bench: Bench) -> None:
-    boards = Boards(bench.house)
+    boards = Boards(bench.application)
     board = await boards.create()
     skill: dict[str, Any] = {
         "name": "score",
@@ -105,7 +105,7 @@ async def test_skills_forms_and_the_dashboard_are_kept_with_every_version(bench:
 
 
 async def test_an_archived_board_leaves_its_name_and_comes_back_whole(bench: Bench) -> None:
-    boards = Boards(bench.house)
+    boards = Boards(bench.application)
     old = await boards.create("CRM")
     await boards.append(old, {"a": 1})
     await boards.call("archive_board", board_id=old)
@@ -125,7 +125,7 @@ async def test_an_archived_board_leaves_its_name_and_comes_back_whole(bench: Ben
 async def test_every_change_is_told_once_and_a_call_that_changes_nothing_tells_nothing(
     bench: Bench,
 ) -> None:
-    boards = Boards(bench.house)
+    boards = Boards(bench.application)
     keyed = [{"name": "default", "dedupe_key_field": "n"}]
     board = await boards.create("CRM", datasets=keyed)
     made = await boards.append(board, *({"n": n} for n in range(150)))
@@ -157,11 +157,11 @@ async def test_every_change_is_told_once_and_a_call_that_changes_nothing_tells_n
     assert told[2]["row_ids"] == made["row_ids"][:1]
     assert told[-1]["board_name"] == "Customers"
     assert {event["by"]["kind"] for event in told} == {"member"}
-    schema = bench.house.registry.events["board.changed"].payload_schema
-    shape = compile_schema(schema, bench.house.limits)
+    schema = bench.application.registry.events["board.changed"].payload_schema
+    shape = compile_schema(schema, bench.application.limits)
     assert [finding for event in told for finding in shape.findings(event)] == []
 
 
 async def _outcomes(bench: Bench) -> list[str]:
-    rows = await bench.house.database.fetch("SELECT outcome FROM direct_calls ORDER BY id")
+    rows = await bench.application.database.fetch("SELECT outcome FROM direct_calls ORDER BY id")
     return [row["outcome"] for row in rows]

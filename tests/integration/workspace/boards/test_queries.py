@@ -23,7 +23,7 @@ ROWS: list[dict[str, Any]] = [
 
 
 async def test_rows_are_found_sorted_and_counted_as_they_are_asked_for(bench: Bench) -> None:
-    boards = Boards(bench.house)
+    boards = Boards(bench.application)
     board = await boards.create()
     made = await boards.append(board, *ROWS)
     await boards.call("delete_board_rows", board_id=board, row_ids=made["row_ids"][4:])
@@ -85,10 +85,10 @@ async def test_rows_are_found_sorted_and_counted_as_they_are_asked_for(bench: Be
 async def test_very_many_found_rows_are_counted_a_few_thousand_behind_the_page(
     bench: Bench,
 ) -> None:
-    boards = Boards(bench.house)
+    boards = Boards(bench.application)
     board = await boards.create()
     there = COUNTED + 10
-    await bench.house.database.execute(MANY_ROWS, UUID(board), there)
+    await bench.application.database.execute(MANY_ROWS, UUID(board), there)
 
     async def found(word: str, offset: int = 0, **more: Any) -> tuple[Any, ...]:
         page = await boards.page(board, search=word, offset=offset, limit=5, **more)
@@ -125,4 +125,4 @@ async def test_a_look_over_rest_and_a_dashboard_that_can_do_nothing(api: Api) ->
     assert policy.startswith("sandbox; default-src 'none'; ")
     assert "script" not in policy
     assert "frame-ancestors 'self'" in policy
-    assert (await api.stranger.get(f"{one}/dashboard.html")).status_code == 401
+    assert (await api.anonymous.get(f"{one}/dashboard.html")).status_code == 401

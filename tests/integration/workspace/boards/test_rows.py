@@ -20,7 +20,7 @@ KEYED = [{"name": "default", "dedupe_key_field": "url"}, {"name": "notes"}]
 async def test_a_row_gets_an_id_and_comes_back_as_it_was_with_what_the_server_knows(
     bench: Bench,
 ) -> None:
-    boards = Boards(bench.house)
+    boards = Boards(bench.application)
     board = await boards.create("Revenue weekly", datasets=[{"name": "notes"}])
     row = {"text": "á", "n": 1.5, "deep": {"list": [1, None, True]}, "": None}
     del row[""]
@@ -47,7 +47,7 @@ async def test_a_row_gets_an_id_and_comes_back_as_it_was_with_what_the_server_kn
 async def test_a_row_that_is_there_is_skipped_by_the_key_of_the_dataset_or_of_the_call(
     bench: Bench,
 ) -> None:
-    boards = Boards(bench.house)
+    boards = Boards(bench.application)
     board = await boards.create(datasets=KEYED)
     first = await boards.append(board, {"url": "a"}, {"url": "b"}, {"url": "a", "again": True})
     assert (first["appended"], first["skipped"], first["total"]) == (2, 1, 2)
@@ -64,7 +64,7 @@ async def test_a_row_that_is_there_is_skipped_by_the_key_of_the_dataset_or_of_th
     assert both["appended"] == 1, "a double by either field is one"
     free = await boards.append(board, {"a": 1}, {"a": 1}, dataset="notes")
     assert free["appended"] == 2, "without a key everything is appended"
-    calls = await bench.house.database.fetch(
+    calls = await bench.application.database.fetch(
         "SELECT outcome FROM direct_calls WHERE capability = 'append_board_rows' ORDER BY id"
     )
     assert [row["outcome"] for row in calls][2:4] == ["kept", "read"], "nothing new is no change"
@@ -73,7 +73,7 @@ async def test_a_row_that_is_there_is_skipped_by_the_key_of_the_dataset_or_of_th
 async def test_twenty_who_append_the_same_rows_at_once_append_each_of_them_once(
     bench: Bench,
 ) -> None:
-    boards = Boards(bench.house)
+    boards = Boards(bench.application)
     board = await boards.create(datasets=KEYED)
     dice = random.Random(5)
 
@@ -94,7 +94,7 @@ async def test_twenty_who_append_the_same_rows_at_once_append_each_of_them_once(
 
 
 async def test_a_change_touches_only_the_fields_it_names(bench: Bench) -> None:
-    boards = Boards(bench.house)
+    boards = Boards(bench.application)
     board = await boards.create(datasets=KEYED)
     a, b = (await boards.append(board, {"url": "a", "n": 1, "x": 1}, {"url": "b"}))["row_ids"]
     patches = [{"row_id": a, "n": 2, "new": None}, {"row_id": b, "url": "b"}]
@@ -115,7 +115,7 @@ async def test_a_change_touches_only_the_fields_it_names(bench: Bench) -> None:
 async def test_a_deleted_row_is_not_shown_or_counted_and_comes_back_to_its_place(
     bench: Bench,
 ) -> None:
-    boards = Boards(bench.house)
+    boards = Boards(bench.application)
     board = await boards.create(datasets=KEYED)
     ids = (await boards.append(board, *({"url": u} for u in "abc")))["row_ids"]
     told = await boards.call("delete_board_rows", board_id=board, row_ids=[ids[1], ids[1]])
@@ -142,7 +142,7 @@ async def test_a_deleted_row_is_not_shown_or_counted_and_comes_back_to_its_place
 async def test_ten_thousand_rows_are_read_page_by_page_while_others_edit_and_delete(
     bench: Bench,
 ) -> None:
-    boards = Boards(bench.house)
+    boards = Boards(bench.application)
     board = await boards.create()
     ids: list[str] = []
     for start in range(0, 10_000, 5_000):
@@ -197,7 +197,7 @@ async def test_ten_thousand_rows_are_read_page_by_page_while_others_edit_and_del
 
 
 async def test_a_page_of_large_rows_ends_early_and_says_where_to_go_on(bench: Bench) -> None:
-    boards = Boards(bench.house)
+    boards = Boards(bench.application)
     board = await boards.create()
     rows = [{"n": n, "text": "x" * 60_000} for n in range(40)]
     assert (await boards.append(board, *rows))["appended"] == 40
@@ -213,9 +213,9 @@ async def test_a_page_of_large_rows_ends_early_and_says_where_to_go_on(bench: Be
 
 
 async def test_a_full_dataset_says_so(bench: Bench) -> None:
-    boards = Boards(bench.house)
+    boards = Boards(bench.application)
     board = await boards.create()
-    await bench.house.database.execute(
+    await bench.application.database.execute(
         "UPDATE board_datasets SET appended = 999999, live = 999999 WHERE board_id = $1",
         UUID(board),
     )

@@ -36,7 +36,7 @@ SHELVED = [
 
 @pytest_asyncio.fixture
 async def page_client(bench: Bench) -> PageClient:
-    made = PageClient(bench.house.gate, bench.house.workspace_id)
+    made = PageClient(bench.application.gate, bench.application.workspace_id)
     for title, body, kind in SHELVED:
         await made.write(title, body, type=kind)
     return made
@@ -221,7 +221,7 @@ async def test_pages_are_found_by_meaning_where_a_model_is_set(
 ) -> None:
     means = {"accessible": "open", "times": "hours", "workplace": "office"}
     model = BagOfWords(means)
-    application = with_model(bench.house, model)
+    application = with_model(bench.application, model)
     asking = PageClient(application.gate, application.workspace_id)
     early = await asking("query", q="workplace accessible times")
     stop = asyncio.Event()
@@ -250,7 +250,7 @@ async def test_pages_are_found_by_meaning_where_a_model_is_set(
 async def test_one_model_made_all_vectors_that_are_compared(
     bench: Bench, page_client: PageClient
 ) -> None:
-    database = bench.house.database
+    database = bench.application.database
     first, second = BagOfWords(name="first"), BagOfWords(name="second", dimensions=32)
     duty = PageEmbeddingJob(database, first)
     assert await duty.open()
@@ -270,7 +270,7 @@ async def test_one_model_made_all_vectors_that_are_compared(
     assert 1 < pieces <= 8
     assert [row["model"] for row in await database.fetch(models)] == ["first"]
     # Between the change of the model and its vectors nothing is compared.
-    asking = with_model(bench.house, second)
+    asking = with_model(bench.application, second)
     found = await PageClient(asking.gate, asking.workspace_id)("query", q="budget")
     assert all("embedding" not in page["parts"] for page in found["pages"])
     assert "new" in found["note"]
@@ -290,7 +290,7 @@ async def test_a_model_that_fails_leaves_words_and_says_so(
         async def embed(self, workspace_id: UUID, texts: Any) -> Any:
             raise RuntimeError(f"no {len(texts)}")
 
-    application = with_model(bench.house, Broken(dimensions=384))
+    application = with_model(bench.application, Broken(dimensions=384))
     found = await PageClient(application.gate, application.workspace_id)("query", q="budget")
 
     assert found["pages"][0]["slug"] == "annual-budget-2026"
@@ -301,10 +301,10 @@ async def test_a_model_that_fails_leaves_words_and_says_so(
 async def test_a_database_without_the_extensions_still_finds_words(
     bench: Bench, page_client: PageClient
 ) -> None:
-    await bench.house.database.execute(
+    await bench.application.database.execute(
         "DROP FUNCTION pages_by_meaning, pages_by_likeness; DROP TABLE page_vectors"
     )
-    application = with_model(bench.house, BagOfWords())
+    application = with_model(bench.application, BagOfWords())
     found = await PageClient(application.gate, application.workspace_id)("query", q="budget")
 
     assert found["pages"][0]["slug"] == "annual-budget-2026"
@@ -316,7 +316,7 @@ async def test_the_functions_that_look_from_outside_see_one_workspace(
     bench: Bench, page_client: PageClient
 ) -> None:
     """Attacked as a query inside would: with another workspace set, with none, and in vain."""
-    application = bench.house
+    application = bench.application
     duty = PageEmbeddingJob(application.database, BagOfWords())
     await duty.open()
     await duty.embed_some()
@@ -367,7 +367,7 @@ async def _crowd(application: Application, workspace_id: UUID, near: str, many: 
 async def test_what_others_keep_does_not_hide_pages_that_mean_the_same(
     bench: Bench, page_client: PageClient
 ) -> None:
-    application = bench.house
+    application = bench.application
     duty = PageEmbeddingJob(application.database, BagOfWords())
     await duty.open()
     await duty.embed_some()
@@ -388,14 +388,14 @@ async def test_what_others_keep_does_not_hide_pages_that_mean_the_same(
 async def test_a_table_of_ones_own_does_not_deceive_the_functions(
     bench: Bench, page_client: PageClient
 ) -> None:
-    theirs = await other_workspace(bench.house)
-    async with bench.house.database.inside(theirs) as connection, connection.transaction():
+    theirs = await other_workspace(bench.application)
+    async with bench.application.database.inside(theirs) as connection, connection.transaction():
         await connection.execute(
             "CREATE TEMP TABLE pages ON COMMIT DROP AS SELECT * FROM public.pages WITH NO DATA"
         )
         await connection.execute(
             "CREATE FUNCTION pg_temp.inside_workspace() RETURNS uuid LANGUAGE sql "
-            f"RETURN '{bench.house.workspace_id}'::uuid"
+            f"RETURN '{bench.application.workspace_id}'::uuid"
         )
         found = await connection.fetchval(
             "SELECT count(*) FROM public.pages_by_words('budget'::tsquery, NULL, 9)"
@@ -405,7 +405,7 @@ async def test_a_table_of_ones_own_does_not_deceive_the_functions(
 
 
 async def test_nobody_inside_may_open_what_the_owner_opens(bench: Bench) -> None:
-    async with bench.house.database.inside(bench.house.workspace_id) as connection:
+    async with bench.application.database.inside(bench.application.workspace_id) as connection:
         for call in ("open_page_likeness()", "open_page_vectors(64)"):
             with pytest.raises(asyncpg.InsufficientPrivilegeError):
                 await connection.execute(f"SELECT {call}")
@@ -419,8 +419,8 @@ def _vector() -> str:
 async def test_the_names_of_the_search_space_lead_to_the_same_pages(
     bench: Bench, page_client: PageClient
 ) -> None:
-    here = str(bench.house.workspace_id)
-    theirs = str(await other_workspace(bench.house))
+    here = str(bench.application.workspace_id)
+    theirs = str(await other_workspace(bench.application))
     found = await page_client("search_space.query", query="receipts", search_space_id=here)
     page_id = found["pages"][0]["id"]
     page = await page_client("search_space.fetch_document", document_id=page_id, brain_id=here)
@@ -518,7 +518,7 @@ async def test_lists_go_on_where_they_ended(page_client: PageClient) -> None:
 async def test_calendar_events_are_listed_by_the_time_they_take_place(
     bench: Bench, page_client: PageClient
 ) -> None:
-    application = bench.house
+    application = bench.application
     by = PageWriter(application.workspace_id, "client", application.workspace_id, "google_calendar")
     times: list[dict[str, Any]] = [
         {"start": "2026-03-01T09:00:00+01:00", "end": "2026-03-01T10:00:00+01:00"},

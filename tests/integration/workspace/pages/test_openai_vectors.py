@@ -25,8 +25,8 @@ _SPENT = "UPDATE workspaces SET cost_cap_daily_usd = 0 WHERE workspace_id = $1"
 
 async def _write(connected_bench: Providing) -> None:
     """Two pages here and one next door."""
-    await add_workspace(connected_bench.house.database, NEIGHBOUR, "Next door")
-    there = await member(connected_bench.house.database, NEIGHBOUR, Role.OWNER)
+    await add_workspace(connected_bench.application.database, NEIGHBOUR, "Next door")
+    there = await member(connected_bench.application.database, NEIGHBOUR, Role.OWNER)
     pages = (
         (connected_bench.admin, "Holiday rules"),
         (connected_bench.admin, "Lunch"),
@@ -38,14 +38,18 @@ async def _write(connected_bench: Providing) -> None:
 
 
 async def _duty(connected_bench: Providing) -> PageEmbeddingJob:
-    assert connected_bench.house.embedder is not None
-    duty = PageEmbeddingJob(connected_bench.house.database, connected_bench.house.embedder)
+    assert connected_bench.application.embedder is not None
+    duty = PageEmbeddingJob(
+        connected_bench.application.database, connected_bench.application.embedder
+    )
     assert await duty.open()
     return duty
 
 
 async def _ledger(connected_bench: Providing) -> list[dict[str, Any]]:
-    rows = await connected_bench.house.database.fetch("SELECT * FROM llm_usage ORDER BY at, id")
+    rows = await connected_bench.application.database.fetch(
+        "SELECT * FROM llm_usage ORDER BY at, id"
+    )
     return [dict(row) for row in rows]
 
 
@@ -63,21 +67,21 @@ async def test_pages_are_found_by_vectors_that_each_workspace_pays_for(bench: Be
         found = await connected_bench.call("query", q="holiday rules")
         rows, kept = (
             await _ledger(connected_bench),
-            await connected_bench.house.database.fetch(_KEPT),
+            await connected_bench.application.database.fetch(_KEPT),
         )
-        reservations = await connected_bench.house.database.fetchval(
+        reservations = await connected_bench.application.database.fetchval(
             "SELECT count(*) FROM reservations WHERE spent IS NULL"
         )
 
     assert ("embedding" in found["used"], found["model"]) == (True, MODEL)
     assert found["pages"][0]["title"] == "Holiday rules"
-    spaces = (connected_bench.house.workspace_id, NEIGHBOUR)
+    spaces = (connected_bench.application.workspace_id, NEIGHBOUR)
     assert {(row["workspace_id"], row["model"], row["wide"]) for row in kept} == {
         (space, MODEL, 1_536) for space in spaces
     }
     # The pages of both, and one question of ours.
     assert sorted(map(str, (row["workspace_id"] for row in rows))) == sorted(
-        map(str, (*spaces, connected_bench.house.workspace_id))
+        map(str, (*spaces, connected_bench.application.workspace_id))
     )
     for row in rows:
         assert (row["caller"], row["provider"], row["output_tokens"]) == ("embeddings", "openai", 0)
@@ -101,16 +105,16 @@ async def test_texts_that_were_paid_for_are_booked_when_later_ones_fail(bench: B
     async with model_server([], key=KEY) as server, providing(bench) as connected_bench:
         connected = {"name": "openai", "base_url": server.openai_url, "key": KEY}
         await connected_bench.call("admin_connect_model", connected_bench.operator, **connected)
-        clock = connected_bench.house.clock
+        clock = connected_bench.application.clock
         model = OpenAIEmbedder(
-            connected_bench.house.database, connected_bench.house.providers, clock
+            connected_bench.application.database, connected_bench.application.providers, clock
         )
         for end, _ in ends:
             server.script[:] = [Answer(body=good), end]
             with pytest.raises(UpstreamError):
-                await model.embed(connected_bench.house.workspace_id, ["word "] * 120)
+                await model.embed(connected_bench.application.workspace_id, ["word "] * 120)
         rows = await _ledger(connected_bench)
-        reservations = await connected_bench.house.database.fetchval(
+        reservations = await connected_bench.application.database.fetchval(
             "SELECT count(*) FROM reservations WHERE spent IS NULL"
         )
     assert [row["input_tokens"] for row in rows] == [tokens for _, tokens in ends]
@@ -132,7 +136,9 @@ async def test_words_are_left_without_a_connection_and_when_the_day_is_spent(ben
         )
         own = await connected_bench.call("query", q="holiday")
         await connected_bench.call("admin_connect_model", connected_bench.operator, **connected)
-        await connected_bench.house.database.execute(_SPENT, connected_bench.house.workspace_id)
+        await connected_bench.application.database.execute(
+            _SPENT, connected_bench.application.workspace_id
+        )
         spent = await connected_bench.call("query", q="lunch")
         rows = await _ledger(connected_bench)
 

@@ -23,7 +23,7 @@ PAGE = {"type": "note", "title": "A title", "body": "A body."}
 
 @pytest_asyncio.fixture
 async def page_client(bench: Bench) -> PageClient:
-    return PageClient(bench.house.gate, bench.house.workspace_id)
+    return PageClient(bench.application.gate, bench.application.workspace_id)
 
 
 async def _refused(asked: Awaitable[Any]) -> Problem:
@@ -37,7 +37,7 @@ def _pointers(problem: Problem) -> set[str]:
 
 
 async def _facts(bench: Bench) -> list[dict[str, Any]]:
-    rows = await bench.house.database.fetch(
+    rows = await bench.application.database.fetch(
         "SELECT payload FROM events WHERE type = 'page.ingested' ORDER BY id"
     )
     return [row["payload"] for row in rows]
@@ -209,7 +209,7 @@ async def test_the_same_content_is_unchanged_for_a_day_and_then_comes_in_anew(
     first = await page_client.write("Report", "v1", source_ref="r:1")
     same = await page_client.write("Report", "v1", source_ref="r:1")
     changed = await page_client.write("Report", "v2", source_ref="r:1")
-    await bench.house.database.execute(
+    await bench.application.database.execute(
         "UPDATE pages SET ingested_at = ingested_at - interval '25 hours'"
     )
     later = await page_client.write("Report", "v2", source_ref="r:1")
@@ -341,7 +341,7 @@ async def test_writing_a_deleted_page_again_brings_it_back(page_client: PageClie
 async def test_integrations_write_reserved_types_and_a_deletion_stays(
     bench: Bench, page_client: PageClient
 ) -> None:
-    application = bench.house
+    application = bench.application
     by = PageWriter(application.workspace_id, "client", application.workspace_id, "google_mail")
     mail = PageDraft("mail-1", "email", "Hello", "Hi there", {"from": "a@b.c"}, source_ref="mail:1")
     async with application.database.transaction() as tx:
@@ -371,7 +371,7 @@ async def test_a_run_that_writes_a_page_is_named_in_its_record_and_its_event(
         )
     )
     page = await page_client("get_page", slug="sum")
-    [row] = await bench.house.database.fetch(
+    [row] = await bench.application.database.fetch(
         "SELECT payload, run_id FROM events WHERE type = 'page.ingested'"
     )
 
@@ -386,21 +386,21 @@ async def test_a_run_that_writes_a_page_is_named_in_its_record_and_its_event(
 async def test_another_workspace_has_pages_of_its_own(
     bench: Bench, page_client: PageClient
 ) -> None:
-    theirs = PageClient(bench.house.gate, await other_workspace(bench.house))
+    theirs = PageClient(bench.application.gate, await other_workspace(bench.application))
     ours = await page_client.write("Plan", "ours", slug="plan", source_ref="s:1")
     made = await theirs.write("Plan", "theirs", slug="plan", source_ref="s:1")
 
     assert made["became"] == "created"
     assert (await page_client("get_page", slug="plan"))["body"] == "ours"
     foreign = await _refused(theirs("get_page", id=ours["id"]))
-    missing = await _refused(theirs("get_page", id=str(bench.house.workspace_id)))
+    missing = await _refused(theirs("get_page", id=str(bench.application.workspace_id)))
     assert foreign.as_dict() == missing.as_dict()
     for verb in ("delete_page", "restore_page", "list_page_timeline"):
         assert isinstance(await _refused(theirs(verb, id=ours["id"])), NotFound)
 
 
 async def test_a_viewer_reads_and_does_not_write(bench: Bench, page_client: PageClient) -> None:
-    viewer = PageClient(bench.house.gate, bench.house.workspace_id, Role.VIEWER)
+    viewer = PageClient(bench.application.gate, bench.application.workspace_id, Role.VIEWER)
     await page_client.write("Seen", "by all")
 
     assert await viewer.slugs("search", "all") == ["seen"]

@@ -15,8 +15,8 @@ TEMPLATES = ["progress_scorer", "task_nudger", "milestone_reviewer"]
 
 
 async def _run(bench: Bench, automation_id: str) -> dict[str, Any]:
-    made = await bench.house.dispatcher.dispatch(
-        RunRequest(bench.house.workspace_id, UUID(automation_id))
+    made = await bench.application.dispatcher.dispatch(
+        RunRequest(bench.application.workspace_id, UUID(automation_id))
     )
     run = await bench.until(made.run_id)
     assert run["status"] == "succeeded", run
@@ -24,13 +24,13 @@ async def _run(bench: Bench, automation_id: str) -> dict[str, Any]:
 
 
 async def _messages(bench: Bench) -> list[str]:
-    async with bench.house.database.acquire() as tx:
-        found = await list_notifications(tx, bench.house.workspace_id)
+    async with bench.application.database.acquire() as tx:
+        found = await list_notifications(tx, bench.application.workspace_id)
     return sorted(one["title"] for one in found)
 
 
 async def test_what_templates_write_they_write_once(bench: Bench) -> None:
-    desk, now = Boards(bench.house), datetime.now(UTC)
+    desk, now = Boards(bench.application), datetime.now(UTC)
     near, far = now + timedelta(hours=3), now + timedelta(days=3)
     made = await desk.call(
         "create_workflow",
@@ -48,7 +48,7 @@ async def test_what_templates_write_they_write_once(bench: Bench) -> None:
         ],
     )
     # Most of its time has passed.
-    await bench.house.database.execute(
+    await bench.application.database.execute(
         "UPDATE workflows SET created_at = now() - interval '60 days'"
     )
     board = made["board_id"]
@@ -95,7 +95,7 @@ async def test_what_templates_write_they_write_once(bench: Bench) -> None:
 
 async def _moved_task_is_told_again(bench: Bench, board: str, nudger: str, due: str) -> None:
     """A task that is due at another time is another thing to be reminded of."""
-    boards = Boards(bench.house)
+    boards = Boards(bench.application)
     (task,) = [one for one in await boards.rows(board, "tasks") if one["title"] == "Later"]
     await boards.call(
         "update_board_rows",
@@ -110,7 +110,7 @@ async def _moved_task_is_told_again(bench: Bench, board: str, nudger: str, due: 
 
 
 async def test_a_draft_starts_nothing_and_works_on_a_board_that_was_there(bench: Bench) -> None:
-    boards = Boards(bench.house)
+    boards = Boards(bench.application)
     board = await boards.create("Ours", datasets=[{"name": "tasks", "columns": [{"key": "title"}]}])
     made = await boards.call("create_workflow", title="Quiet", board_id=board, templates=TEMPLATES)
     assert {one["state"] for one in made["automations"]} == {"paused"}

@@ -30,10 +30,10 @@ class WorkflowClient:
     """Somebody who works with workflows, and what they are told."""
 
     bench: Bench
-    visitor: CapabilityCaller
+    caller: CapabilityCaller
 
     async def call(self, capability: str, **arguments: Any) -> dict[str, Any]:
-        answer = await self.bench.house.gate.direct(self.visitor, capability, arguments)
+        answer = await self.bench.application.gate.direct(self.caller, capability, arguments)
         assert isinstance(answer, dict)
         return answer
 
@@ -49,14 +49,14 @@ class WorkflowClient:
 
 
 def owner_at(bench: Bench) -> WorkflowClient:
-    return WorkflowClient(bench, Boards(bench.house).visitor)
+    return WorkflowClient(bench, Boards(bench.application).caller)
 
 
 async def _automation(bench: Bench, name: str, *, active: bool = True) -> str:
     saved = await bench.save(document(ECHO, name=name))
     if active:
-        async with bench.house.database.transaction() as tx:
-            await set_state(tx, bench.house.workspace_id, saved.automation_id, "active")
+        async with bench.application.database.transaction() as tx:
+            await set_state(tx, bench.application.workspace_id, saved.automation_id, "active")
     return str(saved.automation_id)
 
 
@@ -67,7 +67,7 @@ async def _count(bench: Bench, table: str) -> int:
         "automations": "SELECT count(*) AS n FROM automations",
         "roles": "SELECT count(*) AS n FROM board_members",
     }[table]
-    return int((await bench.house.database.fetch(query))[0]["n"])
+    return int((await bench.application.database.fetch(query))[0]["n"])
 
 
 STRANGER = str(generate_id())
@@ -141,8 +141,8 @@ async def test_what_is_wrong_is_told_with_its_place_and_nothing_is_kept(bench: B
 
 
 async def test_roles_of_a_workflow_are_roles_on_its_board(bench: Bench) -> None:
-    desk, space = owner_at(bench), bench.house.workspace_id
-    database = bench.house.database
+    desk, space = owner_at(bench), bench.application.workspace_id
+    database = bench.application.database
     watcher = WorkflowClient(bench, await member(database, space, Role.EDITOR))
     helper = WorkflowClient(bench, await member(database, space, Role.EDITOR))
     viewer = WorkflowClient(bench, await member(database, space, Role.VIEWER))
@@ -150,7 +150,7 @@ async def test_roles_of_a_workflow_are_roles_on_its_board(bench: Bench) -> None:
         "create_workflow",
         title="Launch",
         roster=[
-            {"user_id": str(one.visitor.actor.id), "role": role}
+            {"user_id": str(one.caller.actor.id), "role": role}
             for one, role in ((watcher, "observer"), (helper, "contributor"), (viewer, "owner"))
         ],
     )
@@ -176,7 +176,7 @@ async def test_roles_of_a_workflow_are_roles_on_its_board(bench: Bench) -> None:
         assert caught.value.code == "board_role_too_small", capability
         assert "'Launch'" in caught.value.detail
     # Nor can they make themselves more than that, or end it.
-    mine = [{"user_id": str(watcher.visitor.actor.id), "role": "owner"}]
+    mine = [{"user_id": str(watcher.caller.actor.id), "role": "owner"}]
     assert (await watcher.refused("update_workflow", **known, roster=mine))[0] == "observer"
     assert (await watcher.refused("set_workflow_status", **known, status="active"))[0] == "observer"
     assert (await helper.refused("update_workflow", **known, roster=mine))[0] == "not_an_owner"
@@ -192,7 +192,7 @@ async def test_roles_of_a_workflow_are_roles_on_its_board(bench: Bench) -> None:
         "create_workflow",
         title="Other",
         board_id=board,
-        roster=[{"user_id": str(watcher.visitor.actor.id), "role": "contributor"}],
+        roster=[{"user_id": str(watcher.caller.actor.id), "role": "contributor"}],
     )
     assert (await watcher.call("append_board_rows", **row))["appended"] == 1
     assert (await desk.refused("delete_workflow", **known, delete_board=True))[0] == "board_shared"
@@ -207,7 +207,7 @@ async def test_roles_of_a_workflow_are_roles_on_its_board(bench: Bench) -> None:
 
 
 async def test_one_change_of_status_is_a_change_of_all_its_automations(bench: Bench) -> None:
-    desk, space = owner_at(bench), bench.house.workspace_id
+    desk, space = owner_at(bench), bench.application.workspace_id
     ids = {name: await _automation(bench, name) for name in ("a", "by hand", "asks")}
     ids["rests"] = await _automation(bench, "rests", active=False)
     made = await desk.call(
@@ -222,13 +222,13 @@ async def test_one_change_of_status_is_a_change_of_all_its_automations(bench: Be
     going = {"a": "active", "by hand": "active", "asks": "active", "rests": "paused"}
     assert await desk.states(made["id"]) == {**going, nudger: "active"}
 
-    async with bench.house.database.transaction() as tx:
+    async with bench.application.database.transaction() as tx:
         await pause(tx, space, UUID(ids["by hand"]))
     told = await desk.call("set_workflow_status", **known, status="paused")
     assert len(told["paused"]) == 3
     assert set((await desk.states(made["id"])).values()) == {"paused"}
 
-    async with bench.house.database.transaction() as tx:
+    async with bench.application.database.transaction() as tx:
         await ask_consent(
             tx,
             space,
@@ -236,7 +236,7 @@ async def test_one_change_of_status_is_a_change_of_all_its_automations(bench: Be
             1,
             "edit",
             [build_review_addition("It is new.")],
-            desk.visitor.actor,
+            desk.caller.actor,
         )
     told = await desk.call("set_workflow_status", **known, status="active")
     assert (told["before"], len(told["activated"])) == ("paused", 2)
@@ -262,7 +262,9 @@ async def test_one_change_of_status_is_a_change_of_all_its_automations(bench: Be
     )
     gone = await desk.call("delete_workflow", **known)
     assert (gone["automations_kept"], gone["board_archived"]) == ([ids["a"]], False)
-    rows = await bench.house.database.fetch("SELECT name, state FROM automations ORDER BY name")
+    rows = await bench.application.database.fetch(
+        "SELECT name, state FROM automations ORDER BY name"
+    )
     assert {row["name"]: row["state"] for row in rows} == {
         "a": "active",
         "asks": "archived",
@@ -273,7 +275,7 @@ async def test_one_change_of_status_is_a_change_of_all_its_automations(bench: Be
     }
     assert (await desk.call("get_board", board_id=made["board_id"]))["archived"] is False
     assert other["board_id"] is None
-    events = await bench.house.database.fetch(
+    events = await bench.application.database.fetch(
         "SELECT payload FROM events WHERE type = 'workflow.status_changed' ORDER BY id"
     )
     assert [(row["payload"]["before"], row["payload"]["after"]) for row in events] == [
@@ -285,12 +287,16 @@ async def test_one_change_of_status_is_a_change_of_all_its_automations(bench: Be
 
 
 async def test_no_role_on_a_board_locks_out_whose_board_it_is(bench: Bench) -> None:
-    desk, space, database = owner_at(bench), bench.house.workspace_id, bench.house.database
+    desk, space, database = (
+        owner_at(bench),
+        bench.application.workspace_id,
+        bench.application.database,
+    )
     mate = WorkflowClient(bench, await member(database, space, Role.EDITOR))
     maker = WorkflowClient(bench, await member(database, space, Role.EDITOR))
-    own_id = str(mate.visitor.actor.id)
+    own_id = str(mate.caller.actor.id)
     trap = [
-        {"user_id": str(one), "role": "observer"} for one in (FIRST_MEMBER, maker.visitor.actor.id)
+        {"user_id": str(one), "role": "observer"} for one in (FIRST_MEMBER, maker.caller.actor.id)
     ] + [{"user_id": own_id, "role": "owner"}]
     board = (await maker.call("create_board", name="Shared"))["id"]
     refused = ("not_board_owner", ["/board_id"])
@@ -312,7 +318,11 @@ async def test_no_role_on_a_board_locks_out_whose_board_it_is(bench: Bench) -> N
 
 
 async def test_whoever_leaves_is_on_no_roster_and_on_no_board(bench: Bench) -> None:
-    desk, space, database = owner_at(bench), bench.house.workspace_id, bench.house.database
+    desk, space, database = (
+        owner_at(bench),
+        bench.application.workspace_id,
+        bench.application.database,
+    )
     caller = await member(database, space, Role.EDITOR)
     mate, gone = WorkflowClient(bench, caller), caller.actor.id
     made = await mate.call(
@@ -325,7 +335,7 @@ async def test_whoever_leaves_is_on_no_roster_and_on_no_board(bench: Bench) -> N
     )
     known = {"workflow_id": made["id"]}
     async with database.transaction() as tx:
-        await remove_member(tx, desk.visitor.actor, gone)
+        await remove_member(tx, desk.caller.actor, gone)
     roster = (await desk.call("get_workflow", **known))["roster"]
     assert roster == [{"user_id": str(FIRST_MEMBER), "role": "observer"}]
     assert await _count(bench, "roles") == 1
@@ -343,7 +353,11 @@ async def test_whoever_leaves_is_on_no_roster_and_on_no_board(bench: Bench) -> N
 async def test_a_switch_by_hand_is_not_undone_and_one_automation_stops_no_other(
     bench: Bench,
 ) -> None:
-    desk, space, database = owner_at(bench), bench.house.workspace_id, bench.house.database
+    desk, space, database = (
+        owner_at(bench),
+        bench.application.workspace_id,
+        bench.application.database,
+    )
     names = ("a", "by hand", "told twice", "stopped")
     ids = {name: await _automation(bench, name) for name in names}
     headers = {"X-Key": "{{ secrets.key }}"}
@@ -361,10 +375,10 @@ async def test_a_switch_by_hand_is_not_undone_and_one_automation_stops_no_other(
     )
     known = {"workflow_id": made["id"]}
     await desk.call("set_workflow_status", **known, status="paused")
-    words = await bench.house.registry.of(space)
+    words = await bench.application.registry.of(space)
     async with database.transaction() as tx:
         for name in ("by hand", "stopped"):
-            await activate(tx, space, UUID(ids[name]), words, bench.house.limits)
+            await activate(tx, space, UUID(ids[name]), words, bench.application.limits)
     async with database.transaction() as tx:
         await pause(tx, space, UUID(ids["by hand"]))
         # It rests already, and a person says that it is to stay so.
@@ -406,8 +420,8 @@ async def test_an_automation_that_cannot_run_waits_until_its_part_is_there(bench
     workflows = owner_at(bench)
     post = step("post", "slack_post", {"channel": "#a", "text": "hello"})
     saved = await bench.save(document(post, name="digest"))
-    async with bench.house.database.transaction() as tx:
-        await set_state(tx, bench.house.workspace_id, saved.automation_id, "active")
+    async with bench.application.database.transaction() as tx:
+        await set_state(tx, bench.application.workspace_id, saved.automation_id, "active")
     made = await workflows.call(
         "create_workflow",
         title="Launch",

@@ -6,7 +6,7 @@ from typing import Any
 
 from mainspring.authoring.generate.context import GenerationResult
 from mainspring.authoring.generate.conversation import generate
-from tests.kit.author_model import Scripted, desk_for, hands_in, judged, plain, wish_for
+from tests.kit.author_model import ScriptedModel, desk_for, hands_in, judged, plain, wish_for
 
 BEFORE = plain(
     intent="The first words.",
@@ -19,11 +19,11 @@ FETCH = {"step_id": "get", "action": "http_fetch", "config": {"url": "https://a.
 
 
 async def changed(text: str, after: dict[str, Any], before: dict[str, Any]) -> GenerationResult:
-    return await generate(desk_for(Scripted(hands_in(after))), wish_for(text, before=before))
+    return await generate(desk_for(ScriptedModel(hands_in(after))), wish_for(text, before=before))
 
 
 async def test_the_model_is_shown_what_is_to_be_changed_and_told_to_keep_the_rest() -> None:
-    model = Scripted(hands_in(plain()))
+    model = ScriptedModel(hands_in(plain()))
     await generate(desk_for(model), wish_for("say good evening", before=BEFORE))
     opening = model.asked[0].messages[0].content
     assert '"title": "Good morning"' in opening

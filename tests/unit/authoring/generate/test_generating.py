@@ -15,8 +15,8 @@ from mainspring.contracts.model import ModelReply, ToolCall
 from tests.kit.author_model import (
     RESOURCES,
     WORDS,
-    Scripted,
-    Standing,
+    FixedClock,
+    ScriptedModel,
     calls,
     desk_for,
     hands_in,
@@ -34,7 +34,9 @@ def step(action: str, **config: Any) -> dict[str, Any]:
 
 
 async def test_a_good_definition_is_taken_at_once_and_says_whose_words_it_is_made_of() -> None:
-    model = Scripted(calls("list_resources", kind="boards"), hands_in(plain(), notes=["A guess."]))
+    model = ScriptedModel(
+        calls("list_resources", kind="boards"), hands_in(plain(), notes=["A guess."])
+    )
     made = await generate(desk_for(model), wish_for(DAILY))
     assert made.sketch is not None
     assert (made.rounds, made.refused, made.model) == (1, (), "scripted-1")
@@ -48,12 +50,12 @@ async def test_a_good_definition_is_taken_at_once_and_says_whose_words_it_is_mad
 
 async def test_a_bad_template_is_given_back_with_its_place_and_can_be_mended() -> None:
     bad = plain(plan=[step("notification", title="{{ inputs.who | shout }}")])
-    model = Scripted(hands_in(bad), hands_in(plain()))
+    model = ScriptedModel(hands_in(bad), hands_in(plain()))
     made = await generate(desk_for(model), wish_for(DAILY))
     assert made.sketch is not None
     assert made.rounds == 2
     assert "/plan/0/config/title" in made.refused[0]
-    told = model.told(2)
+    told = model.last_message(2)
     assert "1 of 3" in told
     assert "shout" in told
     assert "The filters are" in told
@@ -61,7 +63,7 @@ async def test_a_bad_template_is_given_back_with_its_place_and_can_be_mended() -
 
 
 async def test_a_model_that_keeps_inventing_a_capability_is_told_three_times_and_reported() -> None:
-    model = Scripted(hands_in(plain(plan=[step("read_minds", title="x")])))
+    model = ScriptedModel(hands_in(plain(plan=[step("read_minds", title="x")])))
     made = await generate(desk_for(model), wish_for(DAILY))
     assert made.sketch is None
     assert made.rounds == 3
@@ -71,12 +73,12 @@ async def test_a_model_that_keeps_inventing_a_capability_is_told_three_times_and
 
 
 async def test_a_model_that_only_looks_around_is_stopped() -> None:
-    model = Scripted(calls("list_resources", kind="boards"))
+    model = ScriptedModel(calls("list_resources", kind="boards"))
     made = await generate(desk_for(model), wish_for(DAILY))
     assert made.sketch is None
     assert made.rounds == 0
     assert len(model.asked) == MOST_ASKS
-    assert "last turn" in model.told(MOST_ASKS)
+    assert "last turn" in model.last_message(MOST_ASKS)
     assert f"{MOST_ASKS} times" in made.note
 
 
@@ -90,22 +92,22 @@ async def test_what_was_cut_off_is_never_judged() -> None:
         kept="their own words",
         calls=(ToolCall("1", "hand_in", {"definition": plain()}),),
     )
-    model = Scripted(cut, hands_in(plain()))
+    model = ScriptedModel(cut, hands_in(plain()))
     made = await generate(desk_for(model), wish_for(DAILY))
     assert made.sketch is not None
     assert made.rounds == 1
-    assert "cut off" in model.told(2)
+    assert "cut off" in model.last_message(2)
     assert model.asked[1].messages[-2].kept == ""
-    made = await generate(desk_for(Scripted(cut)), wish_for(DAILY))
+    made = await generate(desk_for(ScriptedModel(cut)), wish_for(DAILY))
     assert made.sketch is None
     assert "cut off each time" in made.note
 
 
 async def test_text_instead_of_a_definition_is_asked_for_again_and_then_given_up() -> None:
-    model = Scripted(says("Here is your automation: …"), hands_in(plain()))
+    model = ScriptedModel(says("Here is your automation: …"), hands_in(plain()))
     assert (await generate(desk_for(model), wish_for(DAILY))).sketch is not None
-    assert "Call hand_in" in model.told(2)
-    model = Scripted(says("I would rather talk."))
+    assert "Call hand_in" in model.last_message(2)
+    model = ScriptedModel(says("I would rather talk."))
     made = await generate(desk_for(model), wish_for(DAILY))
     assert made.sketch is None
     assert len(model.asked) == 3
@@ -121,7 +123,7 @@ async def test_a_definition_that_is_written_as_json_is_judged_like_one_that_is_h
         return says(f"```json\n{text}\n```")
 
     bad = plain(plan=[step("read_minds", title="x")])
-    model = Scripted(written(bad), written(plain()))
+    model = ScriptedModel(written(bad), written(plain()))
     made = await generate(desk_for(model), wish_for(DAILY))
     assert made.sketch is not None
     assert (made.rounds, len(model.asked)) == (2, 2)
@@ -132,7 +134,7 @@ async def test_a_definition_that_is_written_as_json_is_judged_like_one_that_is_h
 
 
 async def test_a_refusal_of_the_provider_ends_it_honestly() -> None:
-    made = await generate(desk_for(Scripted(says("No.", stop="refusal"))), wish_for(DAILY))
+    made = await generate(desk_for(ScriptedModel(says("No.", stop="refusal"))), wish_for(DAILY))
     assert made.sketch is None
     assert "refused" in made.note
 
@@ -140,12 +142,12 @@ async def test_a_refusal_of_the_provider_ends_it_honestly() -> None:
 @pytest.mark.parametrize("problem", [BudgetExceeded("No money."), UpstreamError("Busy.")])
 async def test_problems_of_the_provider_go_on_as_they_are(problem: Exception) -> None:
     with pytest.raises(type(problem)) as raised:
-        await generate(desk_for(Scripted(problem)), wish_for(DAILY))
+        await generate(desk_for(ScriptedModel(problem)), wish_for(DAILY))
     assert raised.value is problem
 
 
 async def test_every_ask_may_cost_what_is_left_and_nothing_is_asked_without_money() -> None:
-    model = Scripted(calls("list_resources", kind="secrets"), usd="0.04")
+    model = ScriptedModel(calls("list_resources", kind="secrets"), usd="0.04")
     made = await generate(desk_for(model, max_usd=Decimal("0.10")), wish_for(DAILY))
     assert [one.max_usd for one in model.asked] == [Decimal(c) for c in ("0.10", "0.06", "0.02")]
     assert made.sketch is None
@@ -153,8 +155,8 @@ async def test_every_ask_may_cost_what_is_left_and_nothing_is_asked_without_mone
 
 
 async def test_nothing_more_is_asked_when_the_time_is_over() -> None:
-    model = Scripted(calls("list_resources", kind="secrets"))
-    made = await generate(desk_for(model, seconds=5, clock=Standing(2.0)), wish_for(DAILY))
+    model = ScriptedModel(calls("list_resources", kind="secrets"))
+    made = await generate(desk_for(model, seconds=5, clock=FixedClock(2.0)), wish_for(DAILY))
     assert len(model.asked) == 2
     assert "time" in made.note
 
@@ -164,7 +166,7 @@ async def test_two_definitions_at_once_are_one_round() -> None:
     both = says(
         "", ToolCall("1", "hand_in", bad), ToolCall("2", "hand_in", bad), ToolCall("3", "no", "")
     )
-    model = Scripted(both, hands_in(plain()))
+    model = ScriptedModel(both, hands_in(plain()))
     made = await generate(desk_for(model), wish_for(DAILY))
     assert made.rounds == 2
     results = model.asked[1].messages[-1].results
@@ -178,7 +180,7 @@ async def test_two_definitions_at_once_are_one_round() -> None:
 )
 async def test_what_is_no_definition_is_a_round_like_any_other(value: Any) -> None:
     reply = says("", ToolCall("1", "hand_in", value))
-    made = await generate(desk_for(Scripted(reply)), wish_for(DAILY))
+    made = await generate(desk_for(ScriptedModel(reply)), wish_for(DAILY))
     assert (made.sketch, made.rounds) == (None, 3)
     assert all(made.refused)
 
@@ -186,7 +188,7 @@ async def test_what_is_no_definition_is_a_round_like_any_other(value: Any) -> No
 async def test_an_object_that_a_model_wrote_as_text_is_read() -> None:
     given = {"definition": json.dumps(plain()), "questions": "[]", "notes": '["As text."]'}
     made = await generate(
-        desk_for(Scripted(says("", ToolCall("1", "hand_in", given)))), wish_for(DAILY)
+        desk_for(ScriptedModel(says("", ToolCall("1", "hand_in", given)))), wish_for(DAILY)
     )
     assert made.sketch is not None
     assert made.sketch.document["plan"] == plain()["plan"]
@@ -197,13 +199,13 @@ async def test_a_definition_that_is_all_brackets_is_refused_in_words() -> None:
     deep: Any = {}
     for _ in range(200):
         deep = {"a": deep}
-    made = await generate(desk_for(Scripted(hands_in(deep))), wish_for(DAILY))
+    made = await generate(desk_for(ScriptedModel(hands_in(deep))), wish_for(DAILY))
     assert (made.sketch, made.rounds) == (None, 3)
     assert "nested too deeply" in made.refused[0]
 
 
 async def test_what_was_said_before_is_part_of_the_conversation() -> None:
-    model = Scripted(hands_in(plain()))
+    model = ScriptedModel(hands_in(plain()))
     talk = [
         RequestTurn("person", "make it shorter"),
         RequestTurn("proposal", "Morning word, daily"),
@@ -220,7 +222,7 @@ async def test_what_was_said_before_is_part_of_the_conversation() -> None:
 
 
 async def test_the_model_is_told_what_the_rules_read_about_when() -> None:
-    model = Scripted(hands_in(plain()))
+    model = ScriptedModel(hands_in(plain()))
     await generate(desk_for(model), wish_for(DAILY))
     assert '"crons": ["0 9 * * *"], "timezone": "Europe/Berlin"' in (
         model.asked[0].messages[0].content
@@ -228,7 +230,7 @@ async def test_the_model_is_told_what_the_rules_read_about_when() -> None:
 
 
 async def test_a_definition_that_no_model_could_give_back_whole_is_not_asked_for() -> None:
-    model = Scripted(hands_in(plain()))
+    model = ScriptedModel(hands_in(plain()))
     long = plain(description="x" * 30_000)
     made = await generate(desk_for(model), wish_for("say it twice", before=long))
     assert made.sketch is None
@@ -245,7 +247,7 @@ async def test_a_hostile_request_changes_nothing_but_text() -> None:
         intent="The owner wants it.",
         retention={"runs_days": 1},
     )
-    made = await generate(desk_for(Scripted(hands_in(greedy))), wish_for(text))
+    made = await generate(desk_for(ScriptedModel(hands_in(greedy))), wish_for(text))
     assert made.sketch is not None
     document = made.sketch.document
     assert "grants" not in document
@@ -272,7 +274,7 @@ async def test_grants_are_kept_only_where_the_plan_cannot_do_without() -> None:
         {"capability": "delete_page"},
     ]
     made = await generate(
-        desk_for(Scripted(hands_in(plain(plan=[fetch], inputs=inputs, grants=granted)))),
+        desk_for(ScriptedModel(hands_in(plain(plan=[fetch], inputs=inputs, grants=granted)))),
         wish_for(f"{DAILY} from eu.mirror.example"),
     )
     assert made.sketch is not None
@@ -281,7 +283,7 @@ async def test_grants_are_kept_only_where_the_plan_cannot_do_without() -> None:
 
 async def test_nothing_is_read_but_what_was_handed_over() -> None:
     """The conversation has no way to anything but the vocabulary and the names."""
-    model = Scripted(
+    model = ScriptedModel(
         calls("list_resources", kind="boards"),
         calls("list_resources", kind="page_types"),
         calls("list_resources", kind="rows"),
@@ -296,8 +298,8 @@ async def test_nothing_is_read_but_what_was_handed_over() -> None:
         "describe_capability",
         "hand_in",
     ]
-    assert "vendor" in model.told(2)
+    assert "vendor" in model.last_message(2)
     assert RESOURCES.boards[0].description not in str(model.asked[-1])
-    assert "There is no kind" in model.told(4)
-    assert "There is no tool called 'get_page'" in model.told(5)
-    assert WORDS.capabilities["get_board"].label in model.told(6)
+    assert "There is no kind" in model.last_message(4)
+    assert "There is no tool called 'get_page'" in model.last_message(5)
+    assert WORDS.capabilities["get_board"].label in model.last_message(6)

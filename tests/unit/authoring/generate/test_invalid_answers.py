@@ -13,7 +13,7 @@ from mainspring.authoring.generate.name_checks import KnownNames
 from mainspring.authoring.generate.prompts import SHOTS
 from mainspring.authoring.generate.schedule_reconciliation import read_schedule
 from mainspring.authoring.generate.submission import SubmissionReviewer, _set_approvals
-from tests.kit.author_model import RESOURCES, WORDS, Scripted, desk_for, judged, says, wish_for
+from tests.kit.author_model import RESOURCES, WORDS, ScriptedModel, desk_for, judged, says, wish_for
 
 ODD: list[Any] = [
     None,
@@ -77,7 +77,7 @@ def test_an_odd_definition_is_taken_or_refused_and_never_breaks_anything(
     request = data.draw(st.sampled_from((shot.request, *REQUESTS)))
     zone = data.draw(st.sampled_from((None, "Europe/Berlin")))
     automation_request = wish_for(request, timezone=zone, before=before)
-    context = desk_for(Scripted(says()))
+    context = desk_for(ScriptedModel(says()))
     hands = SubmissionReviewer(
         context,
         automation_request,

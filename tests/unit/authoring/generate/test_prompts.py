@@ -12,7 +12,7 @@ from tests.kit.author_model import (
     LIMITS,
     RESOURCES,
     WORDS,
-    Scripted,
+    ScriptedModel,
     desk_for,
     hands_in,
     judged,
@@ -46,7 +46,7 @@ def test_it_asks_for_the_composed_shape() -> None:
 async def test_what_it_is_shown_as_good_is_taken_as_it_stands(shot: FewShotExample) -> None:
     arguments = shot.handed_in
     reply = hands_in(arguments["definition"], *arguments["questions"], notes=arguments["notes"])
-    made = await generate(desk_for(Scripted(reply)), wish_for(shot.request, timezone=None))
+    made = await generate(desk_for(ScriptedModel(reply)), wish_for(shot.request, timezone=None))
     assert made.refused == ()
     assert made.sketch is not None
     assert [one.pointer for one in made.sketch.questions] == [

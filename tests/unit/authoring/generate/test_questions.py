@@ -13,7 +13,15 @@ from mainspring.authoring.generate.name_checks import KnownNames
 from mainspring.authoring.generate.submission import take
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import compile_schema
-from tests.kit.author_model import BOARD, RESOURCES, Scripted, desk_for, hands_in, plain, wish_for
+from tests.kit.author_model import (
+    BOARD,
+    RESOURCES,
+    ScriptedModel,
+    desk_for,
+    hands_in,
+    plain,
+    wish_for,
+)
 from tests.kit.author_model import WORDS as VOCABULARY
 
 WORDS = "every day at 9 post a word to #standup"
@@ -23,7 +31,7 @@ POST = {"step_id": "post", "action": "slack_post", "config": {"channel": "#stand
 
 async def handed(*questions: Any, **others: Any) -> GenerationResult:
     reply = hands_in(plain(**{"plan": [POST], **others}), *questions)
-    return await generate(desk_for(Scripted(reply)), wish_for(WORDS))
+    return await generate(desk_for(ScriptedModel(reply)), wish_for(WORDS))
 
 
 def ask(pointer: Any, question: Any = "Which one?", **others: Any) -> dict[str, Any]:

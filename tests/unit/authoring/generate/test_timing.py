@@ -10,7 +10,7 @@ from mainspring.authoring.generate.schedule_reconciliation import is_same_schedu
 from mainspring.authoring.models import ProposalSketch
 from mainspring.authoring.proposals.refining import AnswerContext, apply_answers
 from mainspring.contracts.limits import Limits
-from tests.kit.author_model import NOW, Scripted, desk_for, hands_in, judged, plain, wish_for
+from tests.kit.author_model import NOW, ScriptedModel, desk_for, hands_in, judged, plain, wish_for
 
 
 def wakes(*times: tuple[str, str | None], **others: Any) -> list[dict[str, Any]]:
@@ -27,7 +27,7 @@ def wakes(*times: tuple[str, str | None], **others: Any) -> list[dict[str, Any]]
 
 async def made_of(text: str, triggers: list[dict[str, Any]], **others: Any) -> ProposalSketch:
     made: GenerationResult = await generate(
-        desk_for(Scripted(hands_in(plain(triggers=triggers)))), wish_for(text, **others)
+        desk_for(ScriptedModel(hands_in(plain(triggers=triggers)))), wish_for(text, **others)
     )
     assert made.sketch is not None, made.refused
     return made.sketch
@@ -102,7 +102,9 @@ async def test_a_question_of_the_model_for_the_same_zone_is_not_asked_twice() ->
         plain(triggers=wakes(("0 9 * * 1-5", None))),
         {"pointer": "/triggers/0/config/timezone", "question": "Where are you?"},
     )
-    made = await generate(desk_for(Scripted(reply)), wish_for("every weekday at 9", timezone=None))
+    made = await generate(
+        desk_for(ScriptedModel(reply)), wish_for("every weekday at 9", timezone=None)
+    )
     assert made.sketch is not None
     assert [one.kind for one in made.sketch.questions] == ["time_zone"]
 
@@ -132,7 +134,7 @@ async def test_every_second_week_is_a_condition_of_every_step() -> None:
         ],
     )
     made = await generate(
-        desk_for(Scripted(hands_in(document))), wish_for("every other Friday at 5pm")
+        desk_for(ScriptedModel(hands_in(document))), wish_for("every other Friday at 5pm")
     )
     assert made.sketch is not None
     (question,) = made.sketch.questions
@@ -155,7 +157,7 @@ async def test_other_triggers_keep_their_questions_when_schedules_are_replaced()
         {"pointer": "/triggers/1/config/board_id", "question": "Which board?"},
     )
     made = await generate(
-        desk_for(Scripted(reply)), wish_for("every weekday at 9 and when the board changes")
+        desk_for(ScriptedModel(reply)), wish_for("every weekday at 9 and when the board changes")
     )
     assert made.sketch is not None, made.refused
     when, question = sorted(made.sketch.questions, key=lambda one: one.kind != "schedule")

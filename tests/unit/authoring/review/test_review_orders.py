@@ -178,7 +178,7 @@ def test_most_of_the_orders_that_agents_are_attacked_with_are_noticed() -> None:
     application = Facts(**{one.name: f"desk.{one.name}" for one in fields(Facts)})
     orders = corpus(application, each=3)
     missed = [
-        order.wording
+        order.phrasing
         for order in orders
         if not any(orders_in(text) or INVISIBLE.search(text) for text in order.texts)
     ]

@@ -21,7 +21,7 @@ def _made(request: Request, *names: str) -> ProposalSketch:
     others = dict(world.resources.automations or {})
     others |= {name: str(uuid5(NAMESPACE_URL, name)) for name in names}
     resources = replace(world.resources, automations=others)
-    return sketch(request.wish, world.words, resources)
+    return sketch(request.wish, world.vocabulary, resources)
 
 
 def _but_for_its_name(made: ProposalSketch, name: str) -> str:

@@ -10,7 +10,6 @@ import httpcore2
 import pytest
 
 from mainspring.contracts.errors import PermissionDenied, UpstreamError
-<<<<<<< HEAD:tests/unit/outbound/egress/test_dial.py
 from mainspring.outbound.egress.dial import (
     GuardedBackend,
     LimitedNetworkStream,
@@ -21,6 +20,7 @@ from tests.kit.outside import Names, RecordedStream, RecordingDial
 =======
 from mainspring.gate.egress.dial import GuardedBackend, LimitedNetworkStream, check_literal_address
 from mainspring.gate.egress.url import parse_url
+<<<<<<< ours
 from tests.kit.loopback_doubles import Names, RecordedStream, RecordingDial
 >>>>>>> ed3f9810 (Name test kit, bench and fuzz modules after their topics):tests/unit/gate/egress/test_dial.py
 
@@ -32,7 +32,7 @@ def _backend(
     table: dict[str, Sequence[str]], *allow: str, most: int = 9
 ) -> tuple[GuardedBackend, RecordingDial]:
     dial = RecordingDial([b"12345"])
-    return GuardedBackend(frozenset(allow), Names(table), dial, most), dial
+    return GuardedBackend(frozenset(allow), ResolverDouble(table), dial, most), dial
 
 
 async def test_four_addresses_of_a_name_are_tried_and_no_more() -> None:
@@ -76,7 +76,7 @@ async def test_what_is_no_address_is_not_dialled_even_where_the_host_is_allowed(
 
 
 async def test_an_address_is_not_looked_up() -> None:
-    names = Names({})
+    names = ResolverDouble({})
     backend = GuardedBackend(frozenset(), names, RecordingDial(), 9)
     (found,) = await backend.resolve_allowed_addresses(PUBLIC[0], 80)
     assert (str(found), names.asked) == (PUBLIC[0], [])

@@ -19,13 +19,13 @@ from mainspring.contracts.errors import (
 )
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.secret import SecretRef, SecretText
-<<<<<<<< HEAD:tests/unit/outbound/egress/test_journey.py
-from mainspring.outbound.egress import Egress
+<from mainspring.outbound.egress import Egress
 from mainspring.outbound.egress.url import parse_url
 from tests.kit.outside import OK, Names, RecordingDial, answer
 ========
 from mainspring.gate.egress import Egress
 from mainspring.gate.egress.url import parse_url
+<<<<<<< ours
 from tests.kit.loopback_doubles import OK, Names, RecordingDial, answer
 >>>>>>>> ed3f9810 (Name test kit, bench and fuzz modules after their topics):tests/unit/outbound/egress/test_limits.py
 
@@ -37,7 +37,7 @@ KEY = SecretText((SecretRef("key"),))
 
 def egress(*scripts: Any, allow: tuple[str, ...] = (), **limits: int) -> tuple[Egress, Any]:
     dial = RecordingDial(*scripts)
-    made = Egress(Limits(**limits), allow, resolve=Names(NAMES), dial=dial, trust=TRUST)
+    made = Egress(Limits(**limits), allow, resolve=ResolverDouble(NAMES), dial=dial, trust=TRUST)
     return made, dial
 
 

@@ -9,11 +9,11 @@ import pytest
 from mainspring.contracts.context import HttpRequest, HttpResponse
 from mainspring.contracts.errors import PermissionDenied, Problem, UpstreamError
 from mainspring.contracts.limits import Limits
-<<<<<<< HEAD:tests/unit/outbound/egress/test_redirects.py
 from mainspring.outbound.egress import Egress
 from tests.kit.outside import OK, Names, RecordingDial, answer
 =======
 from mainspring.gate.egress import Egress
+<<<<<<< ours
 from tests.kit.loopback_doubles import OK, Names, RecordingDial, answer
 >>>>>>> ed3f9810 (Name test kit, bench and fuzz modules after their topics):tests/unit/gate/egress/test_redirects.py
 
@@ -37,7 +37,7 @@ async def _send(
     allowed: frozenset[str] | None = None,
     follow: bool = True,
 ) -> HttpResponse:
-    egress = Egress(Limits(), resolve=Names(NAMES), dial=dial, trust=TRUST)
+    egress = Egress(Limits(), resolve=ResolverDouble(NAMES), dial=dial, trust=TRUST)
     request = HttpRequest(method, url, CARRYING, {}, body, follow_redirects=follow)
     return await egress.send(request, allowed_hosts=allowed)
 

@@ -12,11 +12,11 @@ from mainspring.contracts.context import HttpRequest
 from mainspring.contracts.errors import Invalid, NotFound, PermissionDenied, Problem
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.secret import SecretRef, SecretText
-<<<<<<< HEAD:tests/unit/outbound/egress/test_secrets.py
 from mainspring.outbound.egress import CallHttp, Egress
 from tests.kit.outside import OK, Names, RecordingDial, answer
 =======
 from mainspring.gate.egress import CallHttp, Egress
+<<<<<<< ours
 from tests.kit.loopback_doubles import OK, Names, RecordingDial, answer
 >>>>>>> ed3f9810 (Name test kit, bench and fuzz modules after their topics):tests/unit/gate/egress/test_secrets.py
 
@@ -52,7 +52,9 @@ KEY = SecretRef("key")
 def _http(
     dial: RecordingDial, vault: Vault | None, hosts: frozenset[str] | None = HOSTS
 ) -> CallHttp:
-    return Egress(Limits(), resolve=Names(NAMES), dial=dial, trust=TRUST).bound(hosts, vault)
+    return Egress(Limits(), resolve=ResolverDouble(NAMES), dial=dial, trust=TRUST).bound(
+        hosts, vault
+    )
 
 
 def _get(
@@ -234,7 +236,7 @@ async def test_an_unexpected_error_of_the_vault_is_a_problem_without_its_text() 
     async def broken(names: frozenset[str]) -> Mapping[str, str]:
         raise RuntimeError(f"SELECT {VALUE} FROM secrets {names}")
 
-    egress = Egress(Limits(), resolve=Names(NAMES), dial=RecordingDial(), trust=TRUST)
+    egress = Egress(Limits(), resolve=ResolverDouble(NAMES), dial=RecordingDial(), trust=TRUST)
 
     with pytest.raises(Problem) as caught:
         await egress.bound(HOSTS, broken).send(_get(query={"q": _text(KEY)}))

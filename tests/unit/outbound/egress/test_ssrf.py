@@ -15,11 +15,11 @@ import pytest
 from mainspring.contracts.context import HttpRequest
 from mainspring.contracts.errors import Invalid, PermissionDenied, UpstreamError
 from mainspring.contracts.limits import Limits
-<<<<<<< HEAD:tests/unit/outbound/egress/test_ssrf.py
 from mainspring.outbound.egress import Egress
 from tests.kit.outside import OK, Names, RecordingDial, answer
 =======
 from mainspring.gate.egress import Egress
+<<<<<<< ours
 from tests.kit.loopback_doubles import OK, Names, RecordingDial, answer
 >>>>>>> ed3f9810 (Name test kit, bench and fuzz modules after their topics):tests/unit/gate/egress/test_ssrf.py
 
@@ -219,8 +219,8 @@ def _request(url: str) -> HttpRequest:
     return HttpRequest("GET", url, {}, {})
 
 
-def _egress(dial: RecordingDial, *allow: str, names: Names | None = None) -> Egress:
-    return Egress(Limits(), allow, resolve=names or Names(NAMES), dial=dial, trust=TRUST)
+def _egress(dial: RecordingDial, *allow: str, names: ResolverDouble | None = None) -> Egress:
+    return Egress(Limits(), allow, resolve=names or ResolverDouble(NAMES), dial=dial, trust=TRUST)
 
 
 def test_the_table_is_large_enough_to_mean_something() -> None:
@@ -281,7 +281,7 @@ def _hosts_asked(dial: RecordingDial) -> list[str]:
 
 async def test_the_address_that_was_judged_is_the_one_that_is_dialled() -> None:
     """Rebinding: a name that answers differently the second time is asked only once."""
-    names = Names({"rebind.example": [[PUBLIC], ["127.0.0.1"], ["127.0.0.1"]]})
+    names = ResolverDouble({"rebind.example": [[PUBLIC], ["127.0.0.1"], ["127.0.0.1"]]})
     dial = RecordingDial()
 
     await _egress(dial, names=names).send(_request("http://rebind.example/"))
@@ -291,7 +291,7 @@ async def test_the_address_that_was_judged_is_the_one_that_is_dialled() -> None:
 
 
 async def test_a_name_that_turned_private_is_refused_at_the_next_connection() -> None:
-    names = Names({"rebind.example": [[PUBLIC], ["127.0.0.1"]]})
+    names = ResolverDouble({"rebind.example": [[PUBLIC], ["127.0.0.1"]]})
     dial = RecordingDial([answer(200, Connection="close")])
     egress = _egress(dial, names=names)
     await egress.send(_request("http://rebind.example/"))
@@ -362,7 +362,7 @@ async def test_a_refusal_does_not_tell_which_address_a_name_has_inside() -> None
 
 
 async def test_the_next_address_is_tried_when_one_does_not_answer() -> None:
-    names = Names({"two.example": ["93.184.216.34", "93.184.216.35"]})
+    names = ResolverDouble({"two.example": ["93.184.216.34", "93.184.216.35"]})
     dial = RecordingDial()
     dial.deaf.add("93.184.216.34")
 

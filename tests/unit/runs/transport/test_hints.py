@@ -34,16 +34,16 @@ class _Postgres:
 
 class _Inlet:
     def __init__(self) -> None:
-        self.said: list[str] = []
+        self.sent: list[str] = []
 
     def open(self, ear: CeleryHintListener) -> None:
-        self.said.append("open")
+        self.sent.append("open")
 
     def close(self) -> None:
-        self.said.append("close")
+        self.sent.append("close")
 
     async def closed(self) -> None:
-        self.said.append("closed")
+        self.sent.append("closed")
 
 
 async def test_a_hint_ends_the_wait_of_a_worker_and_its_words_are_not_read() -> None:
@@ -54,7 +54,7 @@ async def test_a_hint_ends_the_wait_of_a_worker_and_its_words_are_not_read() -> 
     await asyncio.to_thread(ear.hint, object(), surprise=b"\xff")
     await waiting
 
-    assert inlet.said == ["open"]
+    assert inlet.sent == ["open"]
 
 
 async def test_a_busy_worker_is_nudged_late_so_that_others_come_first() -> None:
@@ -86,7 +86,7 @@ async def test_a_worker_that_stops_takes_no_more_hints_and_one_from_afar_stops_i
     await ear.aclose()
 
     assert stops == ["stop"]
-    assert inlet.said == ["open", "close", "close", "closed"]
+    assert inlet.sent == ["open", "close", "close", "closed"]
 
 
 async def test_a_hint_after_the_end_finds_nobody_and_says_nothing() -> None:

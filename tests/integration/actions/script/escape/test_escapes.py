@@ -33,7 +33,7 @@ async def test_nothing_that_was_planted_is_ever_seen_or_reached(
     assert len(verdicts) == len(modes)
     for verdict in verdicts:
         assert verdict["leaks"] == {}, verdict["said"]
-        assert (verdict["knocks"], verdict["left"], verdict["untried"]) == ({}, [], [])
+        assert (verdict["connections"], verdict["left"], verdict["untried"]) == ({}, [], [])
     everything = len(attempts()) + sum(map(len, storage()))
     most = max(len(verdict["tried"]) for verdict in verdicts)
     assert most >= everything // 4 if modes is AS_ANYBODY else most == everything
@@ -48,6 +48,6 @@ async def test_without_any_wall_the_same_scripts_get_everything(ordinary: bool) 
 
     meant = {attempt.name for attempt in attempts() if "control" in attempt.marks}
     assert meant - set(verdict["leaks"]) == set()
-    assert set(verdict["knocks"]) == {"tcp", "udp", "unix", "abstract"}
+    assert set(verdict["connections"]) == {"tcp", "udp", "unix", "abstract"}
     assert any(path.endswith("/spare/data") for path in verdict["left"])
     assert len(meant) > 40

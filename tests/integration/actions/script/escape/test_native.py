@@ -16,7 +16,7 @@ async def test_native_code_gets_nothing_from_the_kernel() -> None:
         assert told["walls"]["user"] == "same"
         assert told["walls"]["filtered"]
         assert told["leaks"] == {}, told["mode"]
-        assert (told["knocks"], told["left"]) == ({}, [])
+        assert (told["connections"], told["left"]) == ({}, [])
         assert len(told["tried"]) > 60
 
 
@@ -42,4 +42,4 @@ async def test_without_walls_native_code_gets_what_its_user_may_have() -> None:
         "a world of users",
     } <= reached
     assert len([name for name in reached if name.startswith("read ")]) > 5
-    assert set(told["knocks"]) == {"tcp", "udp", "unix", "abstract"}
+    assert set(told["connections"]) == {"tcp", "udp", "unix", "abstract"}

@@ -40,8 +40,8 @@ async def test_every_bomb_is_held_and_its_neighbour_works_on(
 
 
 async def _said(bench: Bench, run: dict[str, Any]) -> dict[str, str]:
-    async with bench.house.database.acquire() as connection:
-        pieces = await read_output(connection, bench.house.workspace_id, run["id"])
+    async with bench.application.database.acquire() as connection:
+        pieces = await read_output(connection, bench.application.workspace_id, run["id"])
     streams = {piece["stream"] for piece in pieces}
     return {
         stream: "".join(piece["text"] for piece in pieces if piece["stream"] == stream)
@@ -51,7 +51,7 @@ async def _said(bench: Bench, run: dict[str, Any]) -> dict[str, str]:
 
 async def test_what_is_kept_of_endless_output_ends_with_a_mark(bench: Bench) -> None:
     """A gigabyte on one stream and a million lines on the other, through the whole house."""
-    sources, most = bombs(), bench.house.limits.script_output_bytes
+    sources, most = bombs(), bench.application.limits.script_output_bytes
     for name, stream in (("a gigabyte of output", "out"), ("a million lines of errors", "err")):
         run = await bench.run(script(sources[name], wall_seconds=5))
         said = await _said(bench, run)
@@ -59,7 +59,7 @@ async def test_what_is_kept_of_endless_output_ends_with_a_mark(bench: Bench) -> 
         assert "was not kept" in said[stream], name
         assert run["error"]["code"] in {"script_output", "script_wall", "script_cpu"}
         end = json.loads(said["end"])
-        assert end["peak_kb"] <= bench.house.limits.script_memory_mb * 1024 * MORE
+        assert end["peak_kb"] <= bench.application.limits.script_memory_mb * 1024 * MORE
 
 
 async def test_questions_that_pile_up_wait_in_the_script_and_not_in_the_worker(

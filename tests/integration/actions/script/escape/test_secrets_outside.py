@@ -94,8 +94,8 @@ def is_closed(pid: int) -> bool:
 async def test_no_secret_is_in_the_process_of_a_script_that_uses_it(bench: Bench) -> None:
     async with local_server(careless) as server, AsyncExitStack() as opened:
         here = f"127.0.0.1:{server.port}"
-        settings = replace(bench.house.settings, egress_allow=frozenset([here]))
-        old = bench.house
+        settings = replace(bench.application.settings, egress_allow=frozenset([here]))
+        old = bench.application
         application = build_application(
             settings, old.limits, old.registry, old.database, old.script_runner
         )

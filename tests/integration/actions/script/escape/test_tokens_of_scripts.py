@@ -50,7 +50,7 @@ async def told(bench: Bench, since: int = 0) -> str:
 async def is_refused(bench: Bench, client: httpx2.AsyncClient, token: str) -> bool:
     """At every door: as the gate sees it, over REST and over MCP."""
     known = {"Authorization": f"Bearer {token}"}
-    found = await find_pass(bench.house.database, token)
+    found = await find_pass(bench.application.database, token)
     called = await client.post("/api/v1/capabilities/test.echo", headers=known, json={"a": 1})
     listed = await client.get("/api/v1/capabilities", headers=known)
     spoken = await client.post(
@@ -76,7 +76,7 @@ async def test_the_token_of_a_script_is_worth_nothing_once_it_has_ended(bench: B
         "killed by its bound": (TELL + "for (;;);", "failed"),
         "left": (TELL + "process.exit(3);", "failed"),
     }
-    async with served(bench.house) as api:
+    async with served(bench.application) as api:
         for number, (name, (source, status)) in enumerate(ends.items()):
             plan = script(source, *GRANTS, wall_seconds=5)
             plan["plan"][0]["max_retries"] = 0
@@ -84,7 +84,7 @@ async def test_the_token_of_a_script_is_worth_nothing_once_it_has_ended(bench: B
             async with bench.worker():
                 token = await told(bench, number)
                 run = await bench.until(made.run_id)
-                await gone(bench, api.stranger, token)
+                await gone(bench, api.anonymous, token)
             assert run["status"] in {status, "timed_out"}, (name, run["error"])
 
 
@@ -92,22 +92,22 @@ async def test_the_token_of_a_script_that_is_called_off_or_lost_is_worth_nothing
     bench: Bench,
 ) -> None:
     source = TELL + 'await brains["test.hang"]({});'
-    database, control = bench.house.database, bench.house.control
+    database, control = bench.application.database, bench.application.control
 
     async def call_off(run_id: UUID) -> None:
-        await control.cancel(bench.house.workspace_id, run_id)
+        await control.cancel(bench.application.workspace_id, run_id)
 
     async def lose(run_id: UUID) -> None:
         await database.execute("UPDATE runs SET fence = fence + 1 WHERE id = $1", run_id)
 
-    async with served(bench.house) as api:
+    async with served(bench.application) as api:
         for number, stop in enumerate((call_off, lose)):
             made = await bench.dispatch(script(source, *GRANTS))
             async with bench.worker():
                 token = await told(bench, number)
-                assert not await is_refused(bench, api.stranger, token)
+                assert not await is_refused(bench, api.anonymous, token)
                 await stop(made.run_id)
-                await gone(bench, api.stranger, token)
+                await gone(bench, api.anonymous, token)
                 bench.outside.release.set()
                 if stop is lose:
                     await database.execute("UPDATE runs SET fence = fence - 1")
@@ -150,7 +150,7 @@ async def test_two_seconds_of_guessing_find_no_token(bench: Bench) -> None:
                 token[:4] + secrets.token_urlsafe(4) + token[10:],
             ]
             for guess in tries:
-                found = await find_pass(bench.house.database, guess)
+                found = await find_pass(bench.application.database, guess)
                 assert found is None or guess == token
             guesses += len(tries)
         bench.outside.release.set()
