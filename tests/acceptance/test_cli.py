@@ -199,7 +199,7 @@ def test_nothing_to_do_is_no_success(mainspring: Mainspring, write: Write) -> No
     assert "Nothing to do" in ended.out
 
 
-def test_a_failure_is_told_with_its_step_and_can_be_retried_from_there(
+def test_a_failure_is_reported_with_its_step_and_can_be_retried_from_there(
     mainspring: Mainspring, write: Write
 ) -> None:
     plan = [
@@ -312,7 +312,7 @@ def test_a_secret_goes_in_by_a_pipe_and_does_not_come_out(mainspring: Mainspring
     assert mainspring("secrets", "delete", "api_token").code == 1
 
 
-def test_a_new_master_key_opens_what_the_old_one_sealed(mainspring: Mainspring) -> None:
+def test_a_new_master_key_decrypts_what_the_old_one_encrypted(mainspring: Mainspring) -> None:
     assert mainspring("secrets", "set", "kept", stdin=b"s3cr3t-value").code == 0
     assert mainspring("secrets", "set", "KEPT", "--publisher", stdin=b"x").code == 1
     before = (mainspring.home / "master.key").read_bytes()

@@ -70,7 +70,7 @@ def test_a_second_ctrl_c_leaves_at_once_and_the_next_worker_ends_the_run(
     assert mainspring("logs", "last", "--json").json["status"] == "cancelled"
 
 
-def test_a_run_is_shown_whoever_executes_it(mainspring: Mainspring, write: Write) -> None:
+def test_a_run_is_shown_whichever_process_executes_it(mainspring: Mainspring, write: Write) -> None:
     with mainspring.started("worker") as worker:
         line_with(worker, "Working on")
         for number in range(3):
@@ -89,7 +89,7 @@ def test_waiting_may_be_given_a_limit(mainspring: Mainspring, write: Write) -> N
     assert mainspring("cancel", ended.json["id"]).code == 0
 
 
-def test_two_commands_stand_beside_each_other_and_the_second_run_is_dropped(
+def test_two_commands_run_concurrently_and_the_second_run_is_dropped(
     mainspring: Mainspring, write: Write
 ) -> None:
     with web() as outside:

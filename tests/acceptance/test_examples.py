@@ -133,7 +133,7 @@ def test_every_policy_lets_a_single_run_through(mainspring: Mainspring, name: st
     assert policy in name
 
 
-def test_a_failure_is_tried_again_and_then_told(mainspring: Mainspring) -> None:
+def test_a_failure_is_tried_again_and_then_reported(mainspring: Mainspring) -> None:
     ended = _ran(mainspring, "retry_and_on_failure.json", allowed="127.0.0.1:9")
 
     assert ended.code == 1, ended.output
@@ -151,7 +151,7 @@ def test_a_failure_is_tried_again_and_then_told(mainspring: Mainspring) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(HELD))
-def test_what_would_leave_the_house_is_held_for_a_person(mainspring: Mainspring, name: str) -> None:
+def test_outside_writes_are_held_for_a_person(mainspring: Mainspring, name: str) -> None:
     ended = _ran(mainspring, name)
 
     assert ended.code == 0, ended.output

@@ -471,7 +471,7 @@ def _waiting(person: Person, run: Json) -> Json:
     return draft
 
 
-def test_what_was_edited_is_sent_once_to_whoever_has_seen_it(mailbox: Person) -> None:
+def test_an_edited_draft_is_sent_once_by_its_approver(mailbox: Person) -> None:
     gmail = mailbox.outside.gmail
     before = len(gmail.sent)
     run = mailbox.ran(mailbox.saved(_nudge("First words")))

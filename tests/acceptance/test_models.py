@@ -304,7 +304,7 @@ def test_an_answer_that_breaks_its_schema_is_fed_back_to_a_local_server_and_mend
     assert {row["model"] for row in asks(server, run["id"])} == {"tiny"}
 
 
-def test_what_an_agent_thinks_and_calls_is_told_while_it_is_at_work(
+def test_what_an_agent_thinks_and_calls_is_reported_while_it_is_at_work(
     server: Started, minds: ModelProcess
 ) -> None:
     # The second answer is not given before somebody has seen what came of the first.

@@ -189,7 +189,7 @@ def test_who_answers_goes_before_who_works_and_each_has_a_share_of_its_own(serve
     assert sessions in (nice, dict.fromkeys(parts))
 
 
-def test_other_commands_work_beside_it(server: Server, mainspring: Mainspring) -> None:
+def test_other_commands_work_while_it_runs(server: Server, mainspring: Mainspring) -> None:
     ended = mainspring("run", EXAMPLES / "first.json")
 
     assert ended.code == 0, ended.output
@@ -266,7 +266,7 @@ def test_a_killed_supervisor_takes_everything_along_and_the_next_one_stops_in_or
             assert not server.is_healthy()
 
 
-def test_a_person_is_told_where_it_is_and_never_the_token(untouched: Mainspring) -> None:
+def test_a_person_is_shown_where_the_token_is_and_never_the_token(untouched: Mainspring) -> None:
     with untouched.started("up", "--port", "0") as process:
         assert process.stdout is not None
         said = [process.stdout.readline() for _ in range(5)]
@@ -299,7 +299,7 @@ def test_the_parts_run_apart(untouched: Mainspring) -> None:
             assert process.wait(PATIENCE) == 0
 
 
-def test_with_an_outside_database_two_servers_stand_beside_each_other(
+def test_with_an_outside_database_two_servers_run_concurrently(
     mainspring: Mainspring, server: Server
 ) -> None:
     """The outside database is the shared server's own, reached by its address."""

@@ -22,7 +22,7 @@ def test_every_folder_of_the_package_is_a_package() -> None:
     assert [shown(folder) for folder in folders if not (folder / "__init__.py").is_file()] == []
 
 
-def test_every_room_tells_its_story_in_about_ten_lines() -> None:
+def test_every_package_docstring_has_about_ten_lines() -> None:
     rooms = sorted(PACKAGE.glob("*/__init__.py"))
     lengths = {
         room.parent.name: len((ast.get_docstring(parsed(room)) or "").splitlines())

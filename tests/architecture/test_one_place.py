@@ -132,7 +132,7 @@ def _written_tables() -> dict[str, dict[str, set[str]]]:
     return found
 
 
-def test_each_table_is_written_by_one_room_only() -> None:
+def test_each_table_is_written_by_one_package_only() -> None:
     tables = _tables()
     shared = {
         table: {room: sorted(files) for room, files in rooms.items()}

@@ -49,7 +49,7 @@ def test_every_requirement_is_one_line_that_ends_with_a_full_stop() -> None:
     assert [row.number for row in missing if not re.fullmatch(r"\S.*\S\.", row.missing)] == []
 
 
-def test_every_number_and_every_sentence_stands_in_the_table_once() -> None:
+def test_every_number_and_every_sentence_is_in_the_table_once() -> None:
     rows = _rows()
     numbers = [row.number for row in rows]
     sentences = [row.sentence.casefold() for row in rows]

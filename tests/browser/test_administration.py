@@ -86,7 +86,7 @@ def test_somebody_is_invited_comes_in_by_the_link_and_is_welcomed(
     expect(page.get_by_role("list", name="Members")).not_to_contain_text("Grace")
 
 
-def test_a_token_is_shown_once_and_what_happened_is_told(
+def test_a_token_is_shown_once_and_what_happened_is_reported(
     browser_session: BrowserSession, page: Page
 ) -> None:
     # Every house of this street is called the same; this one is looked for by its name.

@@ -78,7 +78,7 @@ def _tools(session: BrowserSession, token: str) -> int:
     return session.context.request.post("/mcp", data=message, headers=headers).status
 
 
-def test_a_client_is_let_in_for_less_than_it_asks_and_ended(
+def test_a_client_is_granted_less_than_it_asks_and_revoked(
     browser_session: BrowserSession, page: Page
 ) -> None:
     assistant = _assistant(browser_session)

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 from tests.kit.browsers import BrowserSession, violations
 
 
-def test_a_secret_is_sealed_replaced_and_removed_and_its_value_is_never_shown(
+def test_a_secret_is_encrypted_replaced_and_removed_and_its_value_is_never_shown(
     browser_session: BrowserSession,
 ) -> None:
     page = browser_session.open("/secrets")

@@ -162,7 +162,7 @@ def test_a_run_waits_for_its_draft_and_goes_on_with_the_result(
     expect(page.get_by_text(f"Posted as {posted['message_id']}").first).to_be_visible()
 
 
-def test_automatic_is_chosen_beside_destination_account_and_text(
+def test_automatic_is_chosen_alongside_destination_account_and_text(
     browser_session: BrowserSession, channel: list[Any]
 ) -> None:
     connect_discord(browser_session)

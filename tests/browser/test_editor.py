@@ -64,7 +64,7 @@ def test_a_template_is_completed_and_saved_as_the_next_version(
     assert saved["definition"]["metadata"]["ticket"] == 4711
 
 
-def test_what_is_typed_is_what_stands_there_and_no_number_is_rounded(
+def test_what_is_typed_is_shown_and_no_number_is_rounded(
     browser_session: BrowserSession,
 ) -> None:
     page = _opened(browser_session, browser_session.saved(_clock()))

@@ -60,7 +60,9 @@ def test_nothing_is_wider_than_a_phone(lived_in: tuple[BrowserSession, dict[str,
     assert wider == {}
 
 
-def test_an_empty_house_has_a_way_on_from_every_screen(browser_session: BrowserSession) -> None:
+def test_an_empty_installation_offers_a_next_step_on_every_screen(
+    browser_session: BrowserSession,
+) -> None:
     page = browser_session.open("/")
     for path in (
         "/",

@@ -88,7 +88,7 @@ def test_an_address_that_is_none_says_so_and_leads_on(browser_session: BrowserSe
         page.close()
 
 
-def test_whoever_is_not_signed_in_signs_in_first(browser_session: BrowserSession) -> None:
+def test_an_anonymous_visitor_signs_in_first(browser_session: BrowserSession) -> None:
     browser_session.context.clear_cookies()
     page = browser_session.open("/automations?search=clock")
     expect(page).to_have_url(f"{browser_session.address}/sign-in")
@@ -96,7 +96,7 @@ def test_whoever_is_not_signed_in_signs_in_first(browser_session: BrowserSession
     assert wanted == "/automations?search=clock"
 
 
-def test_whoever_is_signed_out_while_writing_loses_nothing(browser_session: BrowserSession) -> None:
+def test_a_person_signed_out_while_writing_loses_nothing(browser_session: BrowserSession) -> None:
     made = browser_session.saved(
         definition("Wind it", [step("wind", "transform_data", output="wound")])
     )
@@ -120,7 +120,7 @@ def test_whoever_is_signed_out_while_writing_loses_nothing(browser_session: Brow
     expect(page.get_by_text("Saved as version 2")).to_be_visible()
 
 
-def test_whoever_leaves_takes_their_words_with_them(browser_session: BrowserSession) -> None:
+def test_a_user_who_signs_out_leaves_no_draft_text(browser_session: BrowserSession) -> None:
     # A session of their own: the others go on with the one that all of them share.
     browser_session.context.clear_cookies()
     link = str(browser_session.environment.server.mainspring("sign-in", "--json").json["link"])

@@ -46,7 +46,7 @@ def _manifest(folder: str) -> Any:
     return json.loads((SHELF / folder / "manifest.json").read_text(encoding="utf-8"))
 
 
-def test_every_folder_of_the_shelf_is_built_and_nothing_else() -> None:
+def test_every_folder_of_the_catalog_is_built_and_nothing_else() -> None:
     assert sorted(BUILT) == FOLDERS
     assert BUILT.keys() >= WANTED
 
@@ -140,7 +140,7 @@ def _added() -> list[Any]:
 
 
 @pytest.mark.parametrize("capability", _added())
-def test_what_leaves_the_house_is_safe_only_where_everybody_agreed(capability: Capability) -> None:
+def test_outside_writes_are_safe_only_where_everybody_agreed(capability: Capability) -> None:
     write = capability.write
     if write is None:
         return

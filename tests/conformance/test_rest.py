@@ -51,7 +51,7 @@ def test_there_is_a_surface_to_judge(all_operations: dict[str, Operation]) -> No
     assert "get /api/v1/vocabulary" in all_operations
 
 
-def test_every_route_stands_under_one_prefix(document: dict[str, Any]) -> None:
+def test_every_route_is_under_one_prefix(document: dict[str, Any]) -> None:
     assert [path for path in document["paths"] if not path.startswith("/api/v1/")] == []
 
 

@@ -94,7 +94,9 @@ def verdict(answer: httpx2.Response) -> tuple[int, str]:
     return answer.status_code, str(problem(answer, answer.status_code)["code"])
 
 
-def test_a_body_that_cannot_be_read_is_refused_at_every_door(server: Started, kept: str) -> None:
+def test_a_body_that_cannot_be_read_is_refused_at_every_entry_point(
+    server: Started, kept: str
+) -> None:
     token = server.token(kept, "hook")
     owner = str(server.program.headers["Authorization"])
     doors = {

@@ -12,7 +12,7 @@ from tests.kit.processes import wait_until
 ROWS = 6_000
 
 
-def test_a_file_of_rows_fills_a_board_once_and_starts_whoever_listens(
+def test_a_file_of_rows_fills_a_board_once_and_starts_its_listeners(
     server: Started, mainspring: Mainspring, tmp_path: Path
 ) -> None:
     made = mainspring("boards", "create", "Contacts", "--key", "url", "--json")

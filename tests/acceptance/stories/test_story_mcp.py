@@ -300,7 +300,7 @@ def test_stdout_carries_the_protocol_alone_and_the_command_ends_with_its_input(
     assert answers[2]["error"]["code"] == -32601
 
 
-def test_the_command_says_what_a_client_is_to_be_told(mainspring: Mainspring) -> None:
+def test_the_command_prints_what_a_client_needs(mainspring: Mainspring) -> None:
     shown = mainspring("mcp", "--show-config")
     told = shown.json["mcpServers"]
 

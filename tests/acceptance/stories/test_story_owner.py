@@ -24,7 +24,7 @@ from tests.kit.processes import wait_until
 # --- failures
 
 
-def test_failures_are_told_and_end_what_keeps_failing_until_it_is_mended(
+def test_failures_are_reported_and_end_what_keeps_failing_until_it_is_mended(
     server: Started, world: World, pages: Web
 ) -> None:
     made = server.save(

@@ -50,7 +50,7 @@ def long_run(server: Started, world: World) -> str:
 # --- now
 
 
-def test_a_paused_automation_can_still_be_run_by_hand(server: Started) -> None:
+def test_a_paused_automation_can_still_be_run_manually(server: Started) -> None:
     made = server.save(greeting("By hand"), active=False)
     body = {"inputs": {"who": "Ada"}, "idempotency_key": "once"}
 
@@ -230,7 +230,7 @@ def test_a_run_is_watched_from_waiting_in_line_to_its_end(server: Started, pages
     assert rest[-1].kind == "end"
 
 
-def test_the_workspace_is_watched_and_what_happened_meanwhile_is_told(
+def test_the_workspace_is_watched_and_what_happened_meanwhile_is_reported(
     server: Started, pages: Web, long_run: str
 ) -> None:
     by_hand = server.save(greeting("Seen by hand"))

@@ -125,7 +125,7 @@ def test_a_call_that_is_repeated_with_its_key_starts_nothing_new(server: Started
     assert len(server.runs(made)) == 2
 
 
-def test_whoever_has_not_the_token_learns_nothing(server: Started) -> None:
+def test_callers_without_the_token_learn_nothing(server: Started) -> None:
     made, neighbour = server.save(hooked("Webhook, guarded")), server.save(hooked("Neighbour"))
     old, theirs = server.token(made, "push"), server.token(neighbour, "push")
     token = server.token(made, "push")

@@ -233,7 +233,7 @@ async def test_a_run_refers_to_the_version_that_was_in_force(bench: Bench) -> No
     assert outputs == [(2, 2), (1, 1)]
 
 
-async def test_its_state_is_set_by_whoever_may_and_an_operator_may_nothing_else(
+async def test_its_state_is_set_by_authorized_roles_and_an_operator_may_nothing_else(
     bench: Bench,
 ) -> None:
     client = CapabilityClient(bench)

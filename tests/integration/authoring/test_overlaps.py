@@ -143,7 +143,7 @@ async def test_an_overlap_says_when_the_other_automation_last_ran(bench: Bench) 
     assert datetime.fromisoformat(match["last_run_at"]) == run["started_at"]
 
 
-async def test_a_save_beside_a_strict_overlap_needs_a_note_which_is_kept(bench: Bench) -> None:
+async def test_a_save_with_a_strict_overlap_needs_a_note_which_is_stored(bench: Bench) -> None:
     client = CapabilityClient(bench)
     board = await client.board("CRM")
     notes = {"kind": "page_ingested", "page_type": "note"}

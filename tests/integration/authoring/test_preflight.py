@@ -261,7 +261,9 @@ async def test_a_missing_connection_warns_at_save_and_blocks_activation(bench: B
     assert active["state"] == "active"
 
 
-async def test_a_secret_that_is_not_kept_is_told_in_every_review_and_at_save(bench: Bench) -> None:
+async def test_a_secret_that_is_not_kept_is_reported_in_every_review_and_at_save(
+    bench: Bench,
+) -> None:
     client = CapabilityClient(bench)
     text = "every day at 9 post 'good morning' to #general on Slack"
     made = await client.call("propose_automation", {"text": text, "by": "rules"})

@@ -132,7 +132,7 @@ async def test_questions_are_asked_answered_and_keep_it_from_being_saved(bench: 
     await save(client, now)
 
 
-async def test_a_hand_that_makes_it_wrong_is_told_where_and_nothing_is_lost(bench: Bench) -> None:
+async def test_an_invalid_manual_edit_is_reported_and_nothing_is_lost(bench: Bench) -> None:
     client = CapabilityClient(bench)
     made = await proposed(client)
     wrong: list[tuple[list[dict[str, Any]], str, str]] = [
@@ -157,7 +157,7 @@ async def test_a_hand_that_makes_it_wrong_is_told_where_and_nothing_is_lost(benc
     assert kept == made
 
 
-async def test_of_two_hands_at_once_one_is_told_that_the_other_was_quicker(bench: Bench) -> None:
+async def test_of_two_concurrent_edits_one_is_refused_as_stale(bench: Bench) -> None:
     client = CapabilityClient(bench)
     made = await proposed(client)
     names = ("One", "Two", "Three")
@@ -250,7 +250,7 @@ def _first(question: dict[str, Any]) -> Any:
     return question["choices"][0]["value"] if question["choices"] else "something"
 
 
-async def test_one_that_writes_the_same_way_is_noticed_wherever_its_steps_stand(
+async def test_one_that_writes_the_same_way_is_noticed_wherever_its_steps_are(
     bench: Bench,
 ) -> None:
     client = CapabilityClient(bench)
@@ -273,7 +273,7 @@ async def test_one_that_writes_the_same_way_is_noticed_wherever_its_steps_stand(
     await save(client, second, coexistence_note="They add rows of different shops.")
 
 
-async def test_a_name_that_is_taken_is_told_with_the_one_that_has_it(bench: Bench) -> None:
+async def test_a_name_that_is_taken_is_reported_with_the_one_that_has_it(bench: Bench) -> None:
     client = CapabilityClient(bench)
     first = await save(client, await proposed(client))
     other = await proposed(client, "every Friday at 9 Berlin time remind me of the cake")
@@ -283,7 +283,7 @@ async def test_a_name_that_is_taken_is_told_with_the_one_that_has_it(bench: Benc
     assert "propose_automation" in str(told.suggestion)
 
 
-async def test_what_a_pattern_stands_for_may_not_grow_between_reading_and_saving(
+async def test_what_a_pattern_matches_may_not_grow_between_reading_and_saving(
     bench: Bench,
 ) -> None:
     client = CapabilityClient(bench)
@@ -388,7 +388,7 @@ async def test_a_change_in_words_that_nobody_understands_is_not_ready(bench: Ben
     assert kept["status"] == "ready"
 
 
-async def test_another_language_is_told_that_the_rules_read_english(bench: Bench) -> None:
+async def test_another_language_is_answered_that_the_rules_read_english(bench: Bench) -> None:
     client = CapabilityClient(bench)
     made = await proposed(client, "Wenn eine E-Mail von chef@firma.de kommt, schick mir Telegram")
     assert made["status"] == "asks"

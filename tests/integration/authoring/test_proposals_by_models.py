@@ -66,7 +66,9 @@ async def ledger(bench: Bench) -> list[Decimal]:
     return [row["cost_usd"] for row in rows]
 
 
-async def test_what_was_refused_is_told_and_what_it_all_cost_is_in_the_ledger(bench: Bench) -> None:
+async def test_what_was_refused_is_reported_and_what_it_all_cost_is_in_the_ledger(
+    bench: Bench,
+) -> None:
     made = await proposed(bench, hands_in(BAD_TEMPLATE), hands_in(GOOD), REVIEWED)
     assert (made["status"], made["definition"]["plan"]) == ("ready", GOOD["plan"])
     by = made["made_by"]
@@ -81,7 +83,7 @@ async def test_what_was_refused_is_told_and_what_it_all_cost_is_in_the_ledger(be
     assert await ledger(bench) == [Decimal("0.001")] * 3
 
 
-async def test_a_model_that_keeps_inventing_is_told_three_times_and_rules_take_its_place(
+async def test_a_model_that_keeps_inventing_is_corrected_three_times_and_rules_take_its_place(
     bench: Bench,
 ) -> None:
     made = await proposed(bench, *[hands_in(INVENTED)] * 3, REVIEWED)

@@ -111,7 +111,7 @@ def _costly(cap: float) -> dict[str, Any]:
     return document(step("a", "test.a", max_retries=0), name="costly", execution=execution)
 
 
-async def test_rehearsals_spend_within_the_smaller_day_and_all_of_it_is_told(
+async def test_rehearsals_spend_within_the_smaller_day_and_all_of_it_is_reported(
     bench: Bench,
 ) -> None:
     caps = set[Decimal]()

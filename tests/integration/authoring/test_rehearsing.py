@@ -219,7 +219,7 @@ def _sampled(pair: str, path: str, condition: str, *more: Any) -> dict[str, Any]
     )
 
 
-async def test_what_is_wrong_is_told_with_its_place_and_nothing_stays_of_it(
+async def test_what_is_wrong_is_reported_with_its_place_and_nothing_stays_of_it(
     outward: Outward,
 ) -> None:
     bench, _, pair = outward

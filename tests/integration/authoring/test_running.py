@@ -174,7 +174,7 @@ async def test_each_end_has_its_word(bench: Bench) -> None:
     assert "cut here" in told["cut"]["stdout"][-60:]
 
 
-async def test_whoever_names_a_run_goes_on_waiting_and_starts_no_other(bench: Bench) -> None:
+async def test_a_caller_that_names_a_run_keeps_waiting_and_starts_no_other(bench: Bench) -> None:
     client = CapabilityClient(bench)
     one = await client.save(source='console.log("done"); return 1;')
     other = await client.save(name="another", source="return 1;")
@@ -241,7 +241,7 @@ async def test_the_automations_there_are_can_be_listed_page_by_page(bench: Bench
         assert pointer in {finding.pointer for finding in refused.value.findings}
 
 
-async def test_any_number_may_wait_because_whoever_waits_holds_nothing(bench: Bench) -> None:
+async def test_any_number_may_wait_because_waiting_holds_nothing(bench: Bench) -> None:
     client = CapabilityClient(bench)
     ids = [await client.save(name=f"no {number}", source="return 1;") for number in range(3)]
     asked = 60

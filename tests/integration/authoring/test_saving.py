@@ -108,7 +108,9 @@ def _places(problem: Problem) -> set[tuple[str, str]]:
     return {(finding.pointer, finding.code) for finding in problem.findings}
 
 
-async def test_what_is_wrong_with_a_draft_is_told_at_once_and_at_its_place(bench: Bench) -> None:
+async def test_what_is_wrong_with_a_draft_is_reported_at_once_and_at_its_place(
+    bench: Bench,
+) -> None:
     client = CapabilityClient(bench)
     board = await client.board("CRM")
     for told, places in WRONG:
@@ -189,7 +191,7 @@ async def test_a_draft_is_one_script_step_that_is_paused_with_its_defaults(bench
     assert "append_board_rows" not in allowed
 
 
-async def test_every_kind_of_trigger_becomes_one_that_the_house_knows(bench: Bench) -> None:
+async def test_every_kind_of_trigger_becomes_a_known_trigger(bench: Bench) -> None:
     client = CapabilityClient(bench)
     board = await client.board("CRM")
     triggers = [
@@ -250,7 +252,7 @@ async def test_an_idempotency_key_finds_what_it_made_and_refuses_another_body(
     assert gone.value.code == "archived"
 
 
-async def test_a_missing_secret_is_told_and_keeps_it_paused(bench: Bench) -> None:
+async def test_a_missing_secret_is_reported_and_keeps_it_paused(bench: Bench) -> None:
     client = CapabilityClient(bench)
     source = (
         'const r = await brains.http_fetch({ url: "https://api.example.com/v1", '
@@ -286,7 +288,7 @@ async def test_a_missing_secret_is_told_and_keeps_it_paused(bench: Bench) -> Non
     assert active["state"] == "active"
 
 
-async def test_only_whoever_may_edit_saves(bench: Bench) -> None:
+async def test_only_editors_may_save(bench: Bench) -> None:
     space = CapabilityClient(bench).space
     for role in Role:
         somebody: CapabilityCaller = await member(bench.application.database, space, role)

@@ -46,7 +46,7 @@ async def here(bench: Bench) -> AsyncIterator[Office]:
         yield made
 
 
-async def test_bad_input_is_told_with_its_place_and_the_draft_waits_on(here: Office) -> None:
+async def test_bad_input_is_reported_with_its_place_and_the_draft_waits_on(here: Office) -> None:
     draft = await here.nudge()
     wrong: list[tuple[str, dict[str, Any], str]] = [
         ("confirm_action", {}, "/draft_id"),
@@ -289,7 +289,7 @@ async def test_a_process_that_is_killed_at_the_send_leaves_it_in_doubt_and_nobod
     assert len(here.telegram.requests) == 1
 
 
-async def test_whoever_asked_may_go_away_and_what_was_begun_is_recorded(here: Office) -> None:
+async def test_a_caller_may_disconnect_and_the_started_call_is_recorded(here: Office) -> None:
     draft = await here.nudge()
     asking = asyncio.create_task(here.confirm(draft))
     async with asyncio.timeout(60):

@@ -104,7 +104,7 @@ async def test_neither_is_kept_without_the_other(bench: Bench) -> None:
     assert await _kept(database) == ([], [])
 
 
-async def test_a_large_result_is_only_measured_beside_its_entry_too(bench: Bench) -> None:
+async def test_a_large_result_stored_outside_its_entry_is_only_measured(bench: Bench) -> None:
     async with _inside(bench.application.database) as tx:
         long = _call(result={"text": "x" * 2_000})
         await _write(tx, long, build_audit_record(ACTOR, "test.note"), most=100)

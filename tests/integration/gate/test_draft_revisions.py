@@ -108,7 +108,7 @@ async def test_an_edit_makes_another_wording_which_only_its_own_hash_sends(box: 
     assert [name for name, _ in told].count("draft.edited") == 1
 
 
-async def test_whoever_confirms_with_edits_agrees_to_their_own_words(box: MailDrafts) -> None:
+async def test_confirming_with_edits_agrees_to_the_edited_text(box: MailDrafts) -> None:
     draft = await box.draft("Hello")
     answer = await box.confirm(draft, hash=draft["hash"], edits={"body": "Mine"})
     assert box.sent[0]["body"] == "Mine"

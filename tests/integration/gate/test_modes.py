@@ -216,7 +216,7 @@ async def _drafts_can_be_read(api: Api, bench: Bench, run_id: str) -> None:
         assert [one["status"] for one in shown["items"]] == [status] * found
 
 
-async def test_an_idempotency_key_stands_for_one_mode(bench: Bench) -> None:
+async def test_an_idempotency_key_is_bound_to_one_mode(bench: Bench) -> None:
     async with served(bench.application) as api:
         saved = await bench.save(document(step("a", "test.echo")))
         path = f"/api/v1/automations/{saved.automation_id}/run"
@@ -308,7 +308,7 @@ def _owner(bench: Bench) -> CapabilityCaller:
     )
 
 
-async def test_a_call_that_was_not_granted_is_told_to_the_audit_log(bench: Bench) -> None:
+async def test_a_call_that_was_not_granted_is_written_to_the_audit_log(bench: Bench) -> None:
     made = await bench.dispatch(document(step("a", "test.note")))
     await bench.application.database.execute("UPDATE automation_versions SET grants = '[]'")
     bench.application.versions.forget()

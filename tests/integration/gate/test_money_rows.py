@@ -201,7 +201,7 @@ async def test_a_workspace_counts_every_automation_and_what_people_call_themselv
     await full.promise(full.ask(in_run=False, cap=Decimal(0), day_cap=Decimal(0)))
 
 
-async def test_a_step_counts_what_stands_inside_it(full: Ledger) -> None:
+async def test_a_step_counts_its_nested_steps(full: Ledger) -> None:
     await full.reserve(2_000, step="inner")
     await full.reserve(9, 10_000, step="inner")
     await full.reserve(10**20, step="other")
@@ -263,7 +263,7 @@ async def test_a_call_that_cost_nothing_gives_back_its_own_promise_alone(ledger:
     assert await ledger.stored() == rest
 
 
-async def test_a_purse_learns_how_far_the_day_and_the_workspace_have_gone(full: Ledger) -> None:
+async def test_a_budget_reads_the_spending_of_the_day_and_the_workspace(full: Ledger) -> None:
     await full.cap(7)
     await full.cap(8, THERE)
     ask = full.ask(in_run=True, day_spent=Decimal(1))
@@ -348,7 +348,7 @@ async def test_tokens_of_one_run_are_counted(ledger: Ledger) -> None:
     assert await budget_reservations.read_tokens_used(ledger.tx, HERE, ledger.runs[2]) == (0, 0)
 
 
-async def test_a_model_may_write_as_much_as_there_is_room_for(ledger: Ledger) -> None:
+async def test_a_model_may_write_up_to_the_remaining_limit(ledger: Ledger) -> None:
     await _with_tokens(ledger)
 
     async def room(cap: int | None, writes: int = 10, **budget: Any) -> int:
@@ -372,7 +372,7 @@ async def test_a_model_may_write_as_much_as_there_is_room_for(ledger: Ledger) ->
 
 
 @pytest.mark.parametrize("what", ["tokens", "money"])
-async def test_a_workspace_is_held_while_its_room_is_measured(ledger: Ledger, what: str) -> None:
+async def test_a_workspace_is_locked_while_its_usage_is_measured(ledger: Ledger, what: str) -> None:
     ask = ledger.ask(token_cap=50)
     if what == "tokens":
         await budget_reservations.find_available_tokens(ledger.tx, ask, 6, 10)

@@ -93,7 +93,7 @@ async def test_a_run_that_was_taken_over_still_hides_what_it_used(
     assert SECRET not in await everything(bench)
 
 
-async def test_each_use_of_a_secret_is_told_to_the_audit_log_once(
+async def test_each_use_of_a_secret_is_written_to_the_audit_log_once(
     open_one: tuple[Bench, Market, str],
 ) -> None:
     bench, _, pair = open_one

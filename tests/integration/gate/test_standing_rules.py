@@ -162,7 +162,7 @@ async def test_an_edit_earns_nothing_and_a_version_that_sends_the_same_keeps_its
     assert taken["status"] == "withdrawn"
 
 
-async def test_a_rule_sends_once_and_stands_no_higher_than_whoever_accepted_it(
+async def test_a_rule_sends_once_and_has_no_more_rights_than_its_approver(
     world: World,
 ) -> None:
     application = world.bench.application

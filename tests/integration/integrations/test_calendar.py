@@ -153,7 +153,7 @@ async def test_a_window_is_whole_over_all_calendars_and_all_pages() -> None:
         assert ends[f"{OURS}calendars/{TEAM}/events"] == "2026-06-08T04:00:00Z"
 
 
-async def test_what_is_broken_is_told_and_the_rest_is_there() -> None:
+async def test_what_is_broken_is_reported_and_the_rest_is_there() -> None:
     async with visit() as one:
         one.double.put(ADA, "good", summary="Good", start=NINE, end=TEN)
         one.double.events[ADA]["bad"] = {"id": "bad", "status": "confirmed", "summary": "No time"}

@@ -140,7 +140,7 @@ async def test_a_poll_goes_on_from_the_last_id_and_passes_a_closed_channel() -> 
         assert (await _poll(world, {}, None))[0] == []
 
 
-async def test_half_broken_messages_and_a_bot_that_is_shown_no_text_are_told() -> None:
+async def test_half_broken_messages_and_a_bot_that_is_shown_no_text_are_reported() -> None:
     async with _world() as world:
         discord, built, ctx = world
         (source,) = built.sources

@@ -208,7 +208,7 @@ async def test_large_and_unreadable_mails_do_not_hold_up_the_others(tmp_path: Pa
         assert (huge.value.code, huge.value.retryable) == ("mailbox_too_large", False)
 
 
-async def test_nobody_is_let_in_with_another_password_and_it_stands_in_no_problem(
+async def test_a_wrong_password_is_refused_and_is_in_no_problem(
     tmp_path: Path,
 ) -> None:
     async with _world(tmp_path, password="wrong-word") as world:
@@ -296,7 +296,7 @@ async def test_a_silent_server_is_left_in_time(tmp_path: Path) -> None:
         ({"security": "none"}, "/security"),
     ],
 )
-def test_settings_that_cannot_be_right_are_told_with_their_place(
+def test_settings_that_cannot_be_right_are_reported_with_their_place(
     settings: dict[str, Any], pointer: str
 ) -> None:
     with pytest.raises(Invalid) as refused:

@@ -35,7 +35,7 @@ async def _rows(
     return [one for one in found if not isinstance(one, UnreadableItem)]
 
 
-async def test_each_adapter_reads_what_stands_at_its_address() -> None:
+async def test_each_adapter_reads_what_is_at_its_address() -> None:
     [json_adapter] = http_json.integration({}).adapters
     [calendar_adapter] = ics.integration({}).adapters
     news = rss.integration({})

@@ -117,7 +117,7 @@ async def test_rows_come_to_the_end_of_the_list_with_their_columns(visit: GitHub
     assert (len(commits), commits[0]["message"]) == (250, "Mend")
 
 
-async def test_what_is_too_large_comes_in_smaller_pages_and_too_many_are_told(
+async def test_what_is_too_large_comes_in_smaller_pages_and_too_many_are_reported(
     visit: GitHubConnection,
 ) -> None:
     for number in range(1, 13):
@@ -252,7 +252,7 @@ async def test_many_changes_of_one_moment_are_all_read(visit: GitHubConnection) 
     assert len(seen) == 130
 
 
-async def test_a_repository_that_is_gone_is_told_of_and_the_others_go_on(
+async def test_a_repository_that_is_gone_is_reported_and_the_others_go_on(
     visit: GitHubConnection,
 ) -> None:
     at = visit.ctx.clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -280,7 +280,7 @@ async def test_a_repository_that_is_gone_is_told_of_and_the_others_go_on(
     assert busy.value.retry_after == 30
 
 
-async def test_releases_are_told_of_once_when_they_are_published(visit: GitHubConnection) -> None:
+async def test_releases_are_reported_once_when_they_are_published(visit: GitHubConnection) -> None:
     visit.double.release(REPO, 1, OLD)
     first = await visit.poll("releases", REPO)
     assert [(one.source_ref, one.event) for one in items(first)] == [("github:release:1", None)]
@@ -473,7 +473,7 @@ async def test_a_retired_version_of_the_api_asks_for_an_update(visit: GitHubConn
     assert "Update Mainspring" in str(retired.value.suggestion)
 
 
-async def test_an_app_without_the_permission_is_told_where_to_give_it(
+async def test_a_missing_app_permission_is_reported_with_where_to_grant_it(
     visit: GitHubConnection,
 ) -> None:
     visit.double.script = [told(403, "Resource not accessible by integration")]

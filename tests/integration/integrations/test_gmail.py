@@ -392,7 +392,7 @@ async def test_what_was_not_sent_is_said_and_what_nobody_knows_is_not() -> None:
         assert one.double.sent == []
 
 
-async def test_an_account_is_told_and_a_connection_that_may_not_is_named_as_such() -> None:
+async def test_an_account_is_reported_and_a_connection_that_may_not_is_named_as_such() -> None:
     async with visit() as one:
         assert await one.built.account(one.ctx) == ADDRESS
         profile = "GET /gmail/v1/users/me/profile"

@@ -111,7 +111,7 @@ async def test_boards_are_listed_to_the_end(visit: MondayConnection) -> None:
     assert len(await visit.rows("list_boards", limit=150)) == 150
 
 
-async def test_what_is_too_large_comes_in_smaller_pages_and_too_many_are_told(
+async def test_what_is_too_large_comes_in_smaller_pages_and_too_many_are_reported(
     visit: MondayConnection,
 ) -> None:
     for number in range(1, 31):
@@ -124,7 +124,7 @@ async def test_what_is_too_large_comes_in_smaller_pages_and_too_many_are_told(
         await visit.rows(ref={"board_id": "78"})
 
 
-async def test_a_board_that_is_hidden_or_not_named_is_told(visit: MondayConnection) -> None:
+async def test_a_board_that_is_hidden_or_not_named_is_reported(visit: MondayConnection) -> None:
     with pytest.raises(NotFound, match="Board 77 is not there, or not visible"):
         await visit.rows()
     with pytest.raises(Invalid) as unnamed:

@@ -108,7 +108,7 @@ async def test_a_board_keeps_its_rows_and_what_people_added(bench: Bench) -> Non
     assert (await codex.call("list_installs"))["installs"][0]["orphaned_datasets"] == []
 
 
-async def test_what_people_changed_stands_in_the_way_unless_it_may_go(bench: Bench) -> None:
+async def test_changes_by_people_block_an_upgrade_unless_they_may_be_dropped(bench: Bench) -> None:
     codex, boards = Codex(bench.application), Boards(bench.application)
     await codex.publish(_sites("1.0.0", "site"))
     made = (await codex.apply("sites"))["created"]

@@ -125,7 +125,7 @@ async def test_a_chain_of_runs_ends_at_its_depth_with_a_record(bench: Bench) -> 
     )
 
 
-async def test_a_paused_automation_runs_by_hand_and_not_by_trigger(bench: Bench) -> None:
+async def test_a_paused_automation_runs_manually_and_not_by_trigger(bench: Bench) -> None:
     plan = document(step("a", "test.echo"))
     by_trigger = await bench.dispatch(plan, trigger_type="schedule", trigger_id=generate_id())
     assert (by_trigger.status, by_trigger.reason) == ("skipped", "paused")

@@ -164,7 +164,7 @@ async def test_a_retried_for_each_repeats_only_the_items_that_are_not_done(bench
     assert bench.outside.order == ["0", "1", "2"]
 
 
-async def test_watchers_are_told_of_retries_with_the_problem(bench: Bench) -> None:
+async def test_watchers_are_notified_of_retries_with_the_problem(bench: Bench) -> None:
     seen: list[RunEvent] = []
     made = await bench.dispatch(document(step("a", "test.flaky", {"failures": 1}, **NO_PAUSE)))
     async with bench.worker(watch=seen.append):

@@ -28,7 +28,7 @@ async def _handed_in(bench: Bench, space: UUID, count: int) -> list[UUID]:
     return [made.run_id for made in await application.dispatcher.dispatch_all(asked)]
 
 
-async def test_a_claim_serves_others_first_and_begins_where_it_is_told_to(bench: Bench) -> None:
+async def test_a_claim_serves_others_first_and_begins_where_requested(bench: Bench) -> None:
     database, crowd = bench.application.database, bench.application.workspace_id
     await add_workspace(database, NEIGHBOUR, "neighbours")
     many = await _handed_in(bench, crowd, 20)

@@ -99,7 +99,7 @@ async def test_kv_keeps_a_cursor_between_runs(bench: Bench) -> None:
     assert (first["output"]["set"], second["output"]["set"]) == (True, False)
 
 
-async def test_a_result_too_large_for_its_record_is_kept_beside_it(bench: Bench) -> None:
+async def test_a_result_too_large_for_its_record_is_stored_separately(bench: Bench) -> None:
     large = "x" * (bench.application.limits.kv_value_bytes - 6)
     run = await bench.run(
         document(

@@ -43,7 +43,7 @@ async def _set_due(bench: Bench, automation_id: UUID, when: str) -> None:
     )
 
 
-async def test_a_new_house_is_well(bench: Bench) -> None:
+async def test_a_new_installation_is_healthy(bench: Bench) -> None:
     assert await _red(bench) == set()
 
 

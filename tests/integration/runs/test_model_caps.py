@@ -200,7 +200,7 @@ async def test_an_answer_that_was_paid_for_is_not_paid_for_again_after_a_crash(
     assert await _used(bench, run_id) == (2 * TOOK, 2 * COST, 2)
 
 
-async def test_an_ask_that_nobody_heard_back_from_still_holds_its_room(bench: Bench) -> None:
+async def test_an_unanswered_model_call_keeps_its_reservation(bench: Bench) -> None:
     """Its worker is gone while the model thinks: nobody knows what will be charged."""
     slow, quick = FakeModels(seconds=None), FakeModels()
     plan = _asks(1, execution={"max_llm_tokens": 300})

@@ -19,7 +19,7 @@ RUNS, HOUSES = 20, 3
 
 
 @pytest.mark.parametrize("whose", ["day_budget", "workspace_budget"])
-async def test_twenty_runs_in_three_houses_overspend_a_day_by_no_call(
+async def test_twenty_runs_in_three_processes_never_overspend_a_day(
     bench: Bench, database_url: str, whose: str
 ) -> None:
     cap = Decimal("0.001")

@@ -58,7 +58,9 @@ class Counted:
         return await self.inner.fetchrow(query, *args)
 
 
-async def test_output_and_steps_are_told_once_wherever_a_reader_comes_back(bench: Bench) -> None:
+async def test_output_and_steps_are_reported_once_wherever_a_reader_comes_back(
+    bench: Bench,
+) -> None:
     run = await bench.run(TWO)
     await keep(bench, piece(run, "a", 1, "one\n"), piece(run, "a", 2, "odd\n", "err"))
     await keep(bench, piece(run, "b", 1, "two\n"), piece(run, "a", 3, "{}", "end"))
@@ -87,7 +89,7 @@ def _short(change: tuple[str, dict[str, Any]]) -> tuple[str, Any, Any]:
     return change[0], change[1].get("step"), change[1].get("stream")
 
 
-async def test_a_long_output_is_told_whole_before_the_end(bench: Bench) -> None:
+async def test_a_long_output_is_reported_whole_before_the_end(bench: Bench) -> None:
     run = await bench.run(TWO)
     await keep(bench, *(piece(run, "b", seq, f"{seq}\n") for seq in range(1, 1_101)))
     watch = RunWatch(bench.application.workspace_id, run["id"])

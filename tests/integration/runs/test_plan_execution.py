@@ -139,7 +139,9 @@ async def test_for_each_inside_for_each_gives_every_item_a_path(bench: Bench) ->
     assert leaves == ["0.0", "0.1", "1.0"]
 
 
-async def test_an_item_that_fails_stops_the_loop_unless_told_to_go_on(bench: Bench) -> None:
+async def test_an_item_that_fails_stops_the_loop_unless_configured_to_continue(
+    bench: Bench,
+) -> None:
     def plan(go_on: bool) -> dict[str, object]:
         return document(
             step(

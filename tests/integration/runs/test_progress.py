@@ -12,7 +12,7 @@ from tests.kit.bench import Bench, document, step
 TWO = document(step("a", "transform_data", {"output": 1}), step("b", "delay", {"seconds": 0.1}))
 
 
-async def test_a_run_is_told_from_its_first_step_to_its_end(bench: Bench) -> None:
+async def test_a_run_is_reported_from_its_first_step_to_its_end(bench: Bench) -> None:
     made = await bench.dispatch(TWO)
     watch = RunWatch(bench.application.workspace_id, made.run_id)
     async with bench.application.database.acquire() as connection:
@@ -27,7 +27,7 @@ async def test_a_run_is_told_from_its_first_step_to_its_end(bench: Bench) -> Non
     assert [row["step"] for kind, row in after if kind == "step"] == ["a", "b"]
 
 
-async def test_one_who_comes_back_is_told_only_what_came_after(bench: Bench) -> None:
+async def test_a_returning_reader_gets_only_later_events(bench: Bench) -> None:
     run = await bench.run(TWO)
     first = run["steps"][0]
     watch = RunWatch(bench.application.workspace_id, run["id"], seen=first["finished_at"])
@@ -47,7 +47,7 @@ async def test_a_run_of_nobody_or_of_another_workspace_is_missing(bench: Bench) 
                 await watch.look(connection)
 
 
-async def test_the_runs_of_a_workspace_are_told_when_they_come_and_when_they_end(
+async def test_the_runs_of_a_workspace_are_published_when_created_and_when_ended(
     bench: Bench,
 ) -> None:
     watch = WorkspaceWatch(bench.application.workspace_id)
@@ -82,7 +82,7 @@ async def test_a_reader_of_the_workspace_that_was_away_hears_what_ended_meanwhil
     assert [row["id"] for row in told] == [late["id"]]
 
 
-async def test_a_step_that_is_committed_late_is_told_all_the_same(bench: Bench) -> None:
+async def test_a_step_that_is_committed_late_is_reported_all_the_same(bench: Bench) -> None:
     run = await bench.run(TWO)
     watch = RunWatch(bench.application.workspace_id, run["id"])
     late = """

@@ -276,7 +276,7 @@ async def test_a_lease_is_renewed_while_it_lasts(database: Database) -> None:
     assert {row["id"] for row in await database.fetch("SELECT id FROM workers")} == {worker, lost}
 
 
-async def test_lost_workers_are_locked_for_whoever_puts_their_runs_back(
+async def test_lost_workers_are_locked_while_their_runs_are_requeued(
     database: Database,
 ) -> None:
     first, second = await _worker(database, -1), await _worker(database, -1)
@@ -291,7 +291,7 @@ async def test_lost_workers_are_locked_for_whoever_puts_their_runs_back(
         assert await queue.lock_lost_workers(database) == []
 
 
-async def test_lost_workers_are_forgotten_but_for_those_that_were_told_to_leave(
+async def test_lost_workers_are_forgotten_but_for_those_that_were_asked_to_leave(
     database: Database,
 ) -> None:
     gone, told, long_gone, other = [await _worker(database, -1) for _ in range(4)]

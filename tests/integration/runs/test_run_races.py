@@ -34,7 +34,7 @@ async def call(bench: Bench, capability: str, **value: Any) -> Any:
     return await bench.application.gate.direct(CapabilityCaller(actor), capability, value)
 
 
-async def test_whoever_says_no_too_late_is_told_so(bench: Bench) -> None:
+async def test_a_late_rejection_is_answered_with_a_conflict(bench: Bench) -> None:
     database = bench.application.database
     plan = document(
         step("ask", "approval", {"title": "Pay?", "default": None, "on_decline": "fail"}),
@@ -103,7 +103,7 @@ async def test_an_answer_is_not_forgotten_when_the_run_is_handed_back(bench: Ben
         assert (await bench.until(made.run_id, "succeeded"))["status"] == "succeeded"
 
 
-async def test_retrying_what_is_being_deleted_is_told_plainly(bench: Bench) -> None:
+async def test_retrying_what_is_being_deleted_is_reported_plainly(bench: Bench) -> None:
     database, space = bench.application.database, bench.application.workspace_id
     failed = await bench.run(document(step("b", "test.wrong_shape")))
     assert failed["status"] == "failed"
@@ -195,7 +195,7 @@ async def saved(bench: Bench, space: UUID, name: str) -> UUID:
     return made.automation_id
 
 
-async def test_whoever_fires_for_several_and_whoever_ends_them_do_not_block_each_other(
+async def test_firing_several_triggers_and_ending_them_do_not_deadlock(
     bench: Bench,
 ) -> None:
     application, second = bench.application, generate_id()
@@ -240,7 +240,7 @@ async def test_whoever_fires_for_several_and_whoever_ends_them_do_not_block_each
 
 
 @pytest.mark.parametrize("rescued", [False, True])
-async def test_a_worker_that_was_told_to_leave_while_it_was_held_up_leaves(
+async def test_a_worker_that_was_asked_to_leave_while_it_was_held_up_leaves(
     bench: Bench, rescued: bool
 ) -> None:
     database = bench.application.database

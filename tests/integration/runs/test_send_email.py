@@ -77,7 +77,7 @@ async def test_a_refusal_for_good_is_not_tried_again(bench: Bench) -> None:
     assert "554 5.7.1 This is spam" in run["error"]["detail"]
 
 
-async def test_a_subject_of_two_lines_is_refused_where_it_stands(bench: Bench) -> None:
+async def test_a_subject_of_two_lines_is_refused_at_its_position(bench: Bench) -> None:
     post = MailServerDouble()
     run = await _run(bench, post, _plan(), week="7\nBcc: eve@evil.example")
 

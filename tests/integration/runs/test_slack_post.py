@@ -44,7 +44,7 @@ async def _run(world: World, config: dict[str, Any] | None = None) -> dict[str, 
     return await world[0].run({**_plan(config), **SENDS}, inputs={"who": "Ada"})
 
 
-async def test_a_message_is_posted_and_the_token_stands_in_no_table(world: World) -> None:
+async def test_a_message_is_posted_and_the_token_is_in_no_table(world: World) -> None:
     run = await _run(world, {**POST, "thread_ts": "1503435956.000247"})
 
     assert run["status"] == "succeeded", run["error"]
@@ -86,7 +86,7 @@ async def test_a_grant_for_the_capability_is_enough_and_none_is_too_little(world
         "some_new_error",
     ],
 )
-async def test_a_refusal_of_slack_is_told_and_not_tried_again(world: World, error: str) -> None:
+async def test_a_refusal_of_slack_is_reported_and_not_tried_again(world: World, error: str) -> None:
     world[1].script = [refusal(error)]
     run = await _run(world)
 

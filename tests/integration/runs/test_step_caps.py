@@ -70,7 +70,7 @@ async def test_a_step_s_cap_holds_over_its_attempts(bench: Bench) -> None:
     assert run["cost_usd"] <= Decimal(CAP) < run["cost_usd"] * 3 / 2
 
 
-async def test_whoever_takes_a_run_over_knows_what_the_step_had_spent(bench: Bench) -> None:
+async def test_a_worker_that_takes_a_run_over_knows_what_the_step_had_spent(bench: Bench) -> None:
     models = FakeModels()
     async with models_bench(bench, models) as one:
         plan = document(_loop(_ask("inner"), budget_cap_usd=CAP))
@@ -82,7 +82,7 @@ async def test_whoever_takes_a_run_over_knows_what_the_step_had_spent(bench: Ben
     assert (models.answered, run["cost_usd"]) == (3, 3 * COST)
 
 
-async def test_a_program_is_told_of_its_step_s_cap_and_cannot_go_beyond_it(bench: Bench) -> None:
+async def test_a_program_knows_its_steps_cap_and_cannot_exceed_it(bench: Bench) -> None:
     lines: list[str | None] = []
 
     async def work(ctx: StepContext) -> Any:

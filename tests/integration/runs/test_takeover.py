@@ -325,7 +325,7 @@ async def test_losses_of_the_database_do_not_count(bench: Bench) -> None:
         assert (run["status"], run["takeovers"]) == ("pending", 0)
 
 
-async def test_a_suspect_beside_others_is_not_to_blame_for_the_death_of_their_worker(
+async def test_a_suspect_among_others_is_not_blamed_for_the_death_of_their_worker(
     bench: Bench,
 ) -> None:
     made = await bench.dispatch(document(step("a", "test.hang")))
@@ -383,7 +383,7 @@ async def test_others_do_not_wait_for_the_end_of_a_suspect_that_kills_nothing(
         assert (await bench.until(suspect))["status"] == "succeeded"
 
 
-async def test_a_worker_that_is_busy_makes_room_for_a_suspect_that_is_to_run_alone(
+async def test_a_busy_worker_frees_its_slots_for_a_suspect_that_must_run_alone(
     bench: Bench,
 ) -> None:
     made = await bench.dispatch(document(step("a", "test.note", {"mark": "suspect"})))
@@ -446,7 +446,7 @@ async def test_a_damaged_definition_fails_its_run_and_blocks_nobody(bench: Bench
     assert run["error"]["errors"]
 
 
-async def test_a_database_that_goes_and_comes_back_is_told_once_each(
+async def test_a_database_outage_and_its_end_are_reported_once_each(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def until_said(text: str) -> None:

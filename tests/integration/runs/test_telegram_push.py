@@ -142,7 +142,7 @@ REFUSED = {
 }
 
 
-async def test_a_refusal_or_a_stranger_is_told_and_not_tried_again(world: World) -> None:
+async def test_a_refusal_or_an_unknown_server_is_reported_and_not_retried(world: World) -> None:
     async with world[0].worker():
         for name, (answer, code) in REFUSED.items():
             world[1].requests.clear()
@@ -188,7 +188,7 @@ async def test_secrets_that_telegram_repeats_are_masked(world: World) -> None:
     assert CHAT not in kept
 
 
-async def test_an_owner_without_a_bot_is_told_what_to_keep(world: World) -> None:
+async def test_an_owner_without_a_bot_is_shown_what_to_store(world: World) -> None:
     bench, telegram = world
     await bench.house.vault.delete(bench.secret_scope, "telegram_chat_id")
     no_chat = await _run(world, "no chat")

@@ -34,7 +34,7 @@ async def test_an_mcp_request_is_a_span_of_its_route(bench: Bench) -> None:
     assert (asked.name, attributes(asked)["http.route"]) == ("POST /mcp", "/mcp")
 
 
-async def test_a_request_and_its_run_are_told_as_spans_that_point_to_each_other(
+async def test_a_request_and_its_run_are_exported_as_linked_spans(
     bench: Bench,
 ) -> None:
     with collecting() as collector:

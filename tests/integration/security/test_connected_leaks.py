@@ -212,7 +212,7 @@ async def _read_back(story: Story) -> None:
             story.hay.add(f"the page {page}", (await mine.client.get(page)).text)
 
 
-async def test_nothing_that_lets_a_connection_in_can_be_read_anywhere(
+async def test_no_credential_of_a_connection_can_be_read_anywhere(
     database: Database, database_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     del database
@@ -244,7 +244,7 @@ async def test_nothing_that_lets_a_connection_in_can_be_read_anywhere(
     assert hay.found(_distinct(planted)) == []
 
 
-def test_a_token_that_is_told_as_a_scope_is_none() -> None:
+def test_a_token_reported_as_a_scope_is_rejected() -> None:
     said = {
         "access_token": "acc-1234567",
         "refresh_token": "ref-1234567",

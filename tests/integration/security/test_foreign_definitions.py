@@ -108,7 +108,7 @@ async def _tried(made: ImportHarness) -> list[dict[str, Any]]:
         return [await made.bench.until(run_id) for run_id in runs]
 
 
-async def test_no_door_runs_anything_of_a_definition_and_a_dry_run_sends_nothing(
+async def test_no_entry_point_runs_a_definition_and_a_dry_run_sends_nothing(
     database_url: str, tmp_path: Path, subtests: pytest.Subtests
 ) -> None:
     async with porch(database_url, tmp_path) as made:

@@ -127,7 +127,7 @@ async def _problem(work: Awaitable[object]) -> Problem | TokenEndpointError | No
 
 
 @pytest.mark.parametrize("name", DOORS)
-async def test_no_address_leads_a_door_to_anybody_but_the_host_it_names(name: str) -> None:
+async def test_no_address_leads_an_integration_to_another_host(name: str) -> None:
     dial = RecordingDial()
     egress = _egress(dial)
     for url in FORBIDDEN:
@@ -146,7 +146,9 @@ async def test_no_address_leads_a_door_to_anybody_but_the_host_it_names(name: st
 
 
 @pytest.mark.parametrize("name", DOORS)
-async def test_no_redirect_leads_a_door_elsewhere_and_nothing_secret_goes_along(name: str) -> None:
+async def test_no_redirect_leads_an_integration_elsewhere_and_no_secret_is_forwarded(
+    name: str,
+) -> None:
     scheme = "https" if name == "a server of tokens" else "http"
     port = 443 if scheme == "https" else 80
     for place, url in enumerate(FORBIDDEN):
@@ -221,7 +223,7 @@ def _connected(integration: Integration, egress: Egress, **hosts: frozenset[str]
 
 
 @pytest.mark.parametrize("name", CLIENTS)
-async def test_what_lets_a_connection_in_never_leaves_the_host_it_belongs_to(name: str) -> None:
+async def test_credentials_of_a_connection_are_sent_only_to_their_host(name: str) -> None:
     integration, shown = CLIENTS[name], b""
     for place, url in enumerate(["http://other.example/", f"http://{ALLOWED}/", *FORBIDDEN]):
         status = (301, 302, 303, 307, 308)[place % 5]
@@ -347,7 +349,7 @@ def _bombs() -> Mapping[str, bytes]:
     }
 
 
-async def test_an_answer_that_is_a_bomb_ends_as_a_problem_at_every_door() -> None:
+async def test_an_answer_that_is_a_bomb_ends_as_a_problem_in_every_integration() -> None:
     for name, bomb in _bombs().items():
 
         async def speak(head: bytes, writer: asyncio.StreamWriter, content: bytes = bomb) -> None:
@@ -388,7 +390,7 @@ def _moved(name: str, url: str) -> Integration:
     return built[name]({name: url})
 
 
-async def test_an_answer_that_drips_ends_with_the_time_at_every_door() -> None:
+async def test_an_answer_that_drips_ends_with_a_timeout_in_every_integration() -> None:
     async def drip(head: bytes, writer: asyncio.StreamWriter) -> None:
         del head
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 99999\r\n\r\n")

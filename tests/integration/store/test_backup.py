@@ -235,7 +235,7 @@ async def test_readers_of_events_go_on_where_they_were_on_a_server_that_counts_a
         assert (await target.fetchval(unread, "slow"))[-1] == "9"
 
 
-async def test_no_room_for_the_file_leaves_nothing(database: Database, tmp_path: Path) -> None:
+async def test_a_full_disk_leaves_no_partial_file(database: Database, tmp_path: Path) -> None:
     with pytest.raises(Invalid, match="not there"):
         await make_backup(database, tmp_path / "nowhere" / "a", None)
     assert inside(tmp_path) == []

@@ -100,7 +100,7 @@ async def test_a_short_break_of_the_server_costs_a_patient_writer_nothing(
         (asyncpg.DeadlockDetectedError("deadlock detected"), Conflict, "database_collision"),
     ],
 )
-async def test_what_the_database_cannot_do_is_told_plainly(
+async def test_what_the_database_cannot_do_is_reported_plainly(
     database: Database, error: Exception, kind: type[Problem], code: str, many: int
 ) -> None:
     async def flush(connection: DedicatedConnection, units: Sequence[int]) -> Sequence[int]:
@@ -161,7 +161,7 @@ async def test_a_group_that_may_wait_takes_along_who_comes_meanwhile(database: D
     assert (ledger.groups, ledger.written) == (1, [1, 2])
 
 
-async def test_a_crowd_does_not_wait_for_more(database: Database) -> None:
+async def test_a_burst_does_not_wait_for_more(database: Database) -> None:
     ledger = _Ledger(database, poison=None)
     writer: GroupWriter[int, int] = GroupWriter(database, ledger.flush, most=80, gather=30)
     try:

@@ -149,7 +149,9 @@ async def test_a_refused_row_is_the_callers_to_judge(database: Database) -> None
         await database.execute("INSERT INTO notes VALUES (1)")
 
 
-async def test_a_lost_connection_is_told_without_statement_or_address(database: Database) -> None:
+async def test_a_lost_connection_is_reported_without_statement_or_address(
+    database: Database,
+) -> None:
     with pytest.raises(UpstreamError) as caught:
         async with database.transaction() as tx:
             await tx.execute(DIE)
@@ -176,7 +178,7 @@ async def test_an_error_of_the_block_stays_what_it_is_when_the_connection_is_los
         await fail()
 
 
-async def test_using_a_lost_connection_further_is_told_the_same_way(database: Database) -> None:
+async def test_using_a_lost_connection_further_is_reported_the_same_way(database: Database) -> None:
     async def go_on() -> None:
         async with database.acquire() as connection:
             with pytest.raises(asyncpg.PostgresError):
@@ -340,7 +342,7 @@ async def test_a_second_owner_is_refused_unless_it_may_attach(
     assert await own.fetchval("SELECT 1") == 1
 
 
-async def test_whoever_may_attach_owns_a_folder_that_nobody_owns(used_home: Path) -> None:
+async def test_a_process_that_may_attach_takes_over_an_unowned_folder(used_home: Path) -> None:
     database = await Database.open(Settings(home=used_home), attach=True)
     try:
         assert postgres_of(database)
@@ -405,7 +407,7 @@ async def test_closing_ends_the_server_and_frees_the_folder(used_home: Path) -> 
     await again.close()
 
 
-async def test_whoever_asks_after_the_end_does_not_wake_the_server_again(used_home: Path) -> None:
+async def test_a_call_after_shutdown_does_not_start_the_server_again(used_home: Path) -> None:
     database = await Database.open(Settings(home=used_home))
     postgres = postgres_of(database)
     await database.close()
@@ -434,7 +436,7 @@ async def test_whoever_asks_after_the_end_does_not_wake_the_server_again(used_ho
         ("mysql://u:hidden@127.0.0.1/x", Invalid, "database_address", "cannot be used."),
     ],
 )
-async def test_an_outside_server_that_cannot_be_used_is_told_by_its_place_without_a_password(
+async def test_an_outside_server_that_cannot_be_used_is_reported_by_its_place_without_a_password(
     url: str, kind: type[Problem], code: str, text: str
 ) -> None:
     with pytest.raises(kind) as caught:
@@ -446,7 +448,7 @@ async def test_an_outside_server_that_cannot_be_used_is_told_by_its_place_withou
     assert "hidden" not in str(caught.value.as_dict())
 
 
-async def test_an_outside_server_without_the_database_is_told(database_url: str) -> None:
+async def test_an_outside_server_without_the_database_is_reported(database_url: str) -> None:
     with pytest.raises(Invalid) as caught:
         await Database.open(Settings(database_url=database_url.replace("/test_", "/no_")))
 

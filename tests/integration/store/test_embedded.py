@@ -100,7 +100,7 @@ def test_starting_a_server_that_runs_changes_nothing(used_home: Path, started: S
     assert server.pid == pid
 
 
-def test_a_second_owner_is_told_who_the_first_is_and_what_to_do(
+def test_a_second_owner_is_refused_with_the_first_one_and_a_remedy(
     used_home: Path, started: Starter
 ) -> None:
     started(used_home)
@@ -364,7 +364,9 @@ def test_a_data_folder_may_have_any_name(started: Starter, name: str) -> None:
             shutil.rmtree(private)
 
 
-def test_a_file_in_the_place_of_the_data_folder_is_told(data_home: Path, started: Starter) -> None:
+def test_a_file_in_the_place_of_the_data_folder_is_reported(
+    data_home: Path, started: Starter
+) -> None:
     data_home.write_text("in the way")
 
     with pytest.raises(Invalid) as caught:

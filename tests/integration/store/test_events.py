@@ -88,7 +88,7 @@ async def test_an_undone_transaction_leaves_no_event(database: Database) -> None
     assert await _read(database) == []
 
 
-async def test_an_event_that_cannot_be_read_does_not_hide_its_neighbours(
+async def test_an_event_that_cannot_be_read_does_not_hide_others(
     database: Database,
 ) -> None:
     before = _event("before")

@@ -51,7 +51,7 @@ async def plain(empty_database_url: str) -> AsyncIterator[Plain]:
         await admin.close()
 
 
-async def test_an_account_that_may_not_make_roles_is_told_what_an_administrator_does(
+async def test_an_account_that_may_not_create_roles_is_refused_with_the_administrators_steps(
     plain: Plain,
 ) -> None:
     with pytest.raises(InternalError, match="0003_door could not be applied") as refused:

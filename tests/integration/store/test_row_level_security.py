@@ -77,7 +77,7 @@ async def _own_count(two: Two, table: str, workspace_id: UUID) -> int:
     return counted
 
 
-async def test_every_table_of_a_workspace_has_its_wall(database: Database) -> None:
+async def test_every_table_of_a_workspace_has_row_level_security(database: Database) -> None:
     tables = await walled_tables(database)
     rows = await database.fetch(
         "SELECT c.relname, c.relrowsecurity, p.polname, p.polroles, p.polcmd, p.polpermissive, "
@@ -107,7 +107,7 @@ async def test_every_table_of_a_workspace_has_its_wall(database: Database) -> No
     ] == []
 
 
-async def test_the_role_behind_the_wall_has_nothing_else(two: Two) -> None:
+async def test_the_workspace_role_has_no_other_privileges(two: Two) -> None:
     rows = await two.database.fetch(
         "SELECT c.relname, c.relispartition FROM pg_class c "
         "WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm') "
@@ -128,7 +128,7 @@ async def test_the_role_behind_the_wall_has_nothing_else(two: Two) -> None:
     assert set(dict(role).values()) == {False}
 
 
-async def test_a_function_that_looks_over_the_wall_asks_whose_side_it_is_on(
+async def test_a_function_that_bypasses_row_security_checks_the_workspace(
     database: Database,
 ) -> None:
     rows = await database.fetch(
@@ -144,7 +144,7 @@ async def test_a_function_that_looks_over_the_wall_asks_whose_side_it_is_on(
     ] == []
 
 
-async def test_nothing_of_the_neighbour_is_seen(two: Two) -> None:
+async def test_nothing_of_another_tenant_is_visible(two: Two) -> None:
     for table in two.tables:
         owned = await _own_count(two, table, two.own)
         assert owned > 0, table
@@ -160,7 +160,7 @@ async def test_nothing_of_the_neighbour_is_seen(two: Two) -> None:
         assert (table, seen, other) == (table, owned, 0)
 
 
-async def test_nothing_of_the_neighbour_is_changed_or_removed(two: Two) -> None:
+async def test_nothing_of_another_tenant_is_changed_or_removed(two: Two) -> None:
     before = await fingerprint(two.database, two.other)
     for table in two.tables:
         for statement, untouched in (
@@ -180,7 +180,7 @@ async def test_nothing_of_the_neighbour_is_changed_or_removed(two: Two) -> None:
     assert await fingerprint(two.database, two.other) == before
 
 
-async def test_nothing_is_put_into_the_neighbours_workspace(two: Two) -> None:
+async def test_nothing_is_inserted_into_another_tenants_workspace(two: Two) -> None:
     before = await fingerprint(two.database, two.other)
     for table in two.tables:
         async with two.database.acquire() as connection:
@@ -285,7 +285,7 @@ async def test_many_at_once_never_see_each_other(two: Two, database_url: str) ->
     assert sum(one is None for one in done) >= 50
 
 
-async def test_what_lets_somebody_in_cannot_be_read(two: Two) -> None:
+async def test_credentials_cannot_be_read(two: Two) -> None:
     for query in (
         "SELECT * FROM sessions",
         "SELECT password_hash FROM users",
@@ -331,7 +331,7 @@ async def test_the_audit_log_is_only_added_to(two: Two) -> None:
     assert await two.database.fetchval("SELECT count(*) FROM audit_log") == before
 
 
-async def test_an_entry_stands_and_falls_with_its_change(two: Two) -> None:
+async def test_an_audit_entry_commits_or_rolls_back_with_its_change(two: Two) -> None:
     actor = Actor(two.own, "member", generate_id(), role=Role.OWNER)
     side = WorkspaceDatabase(
         two.database, two.own, tell=lambda: [build_audit_record(actor, "try", 1, {"a": 1})]

@@ -22,7 +22,7 @@ async def _names(api: Api) -> list[str]:
     return [one["name"] for one in answer.json()["items"]]
 
 
-async def test_the_next_house_is_asked_and_no_caller_of_the_last_is_known(
+async def test_the_cached_app_serves_the_next_application_and_no_caller_of_the_last(
     bench: Bench, postgres_server: EmbeddedServer, migrated_template: str, tmp_path: Path
 ) -> None:
     await bench.save(document(PLAN, name="here"))

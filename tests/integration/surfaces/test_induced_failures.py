@@ -201,7 +201,7 @@ def _filled(path: str, value: str = AN_ID) -> str:
     return re.sub(r"\{[^}]+\}", value, path)
 
 
-async def test_two_hundred_failures_tell_nothing_of_the_house(broken_api: Api) -> None:
+async def test_two_hundred_failures_reveal_nothing_internal(broken_api: Api) -> None:
     failures = Failures(broken_api, await owner_session(broken_api.application))
     routes = _routes(broken_api)
     assert len(routes) > 60

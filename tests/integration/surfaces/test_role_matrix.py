@@ -240,7 +240,7 @@ async def test_a_limited_token_makes_no_other(two: AccessMatrix) -> None:
         assert status == 403, way.label
 
 
-async def test_a_refusal_is_told_to_the_audit_log(two: AccessMatrix) -> None:
+async def test_a_refusal_is_written_to_the_audit_log(two: AccessMatrix) -> None:
     viewer = await add_person(two.database, two.owner.workspace_id, Role.VIEWER)
     pause = next(way for way in two.ways if way.name == "pause_automation")
 
@@ -252,7 +252,7 @@ async def test_a_refusal_is_told_to_the_audit_log(two: AccessMatrix) -> None:
     assert entry["detail"] == {"code": "role_too_small"}
 
 
-async def test_every_change_that_succeeds_is_told_to_the_audit_log(two: AccessMatrix) -> None:
+async def test_every_change_that_succeeds_is_written_to_the_audit_log(two: AccessMatrix) -> None:
     changing = [way for way in two.ways if way.method not in {"GET", "HEAD", "OPTIONS"}]
     silent: list[Any] = []
     done = set()

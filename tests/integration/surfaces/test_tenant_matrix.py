@@ -108,7 +108,7 @@ async def test_a_list_shows_what_is_ones_own(two: AccessMatrix) -> None:
     assert own == {"automations.id", "runs.id"}
 
 
-async def test_what_is_next_door_answers_like_what_is_not_there(two: AccessMatrix) -> None:
+async def test_another_tenants_resource_answers_like_a_missing_one(two: AccessMatrix) -> None:
     before = await fingerprint(two.database, two.other_tenant.workspace_id)
     untaught, different, tried = [], [], 0
     for way, place in _places(two):
@@ -157,7 +157,7 @@ def _open(two: AccessMatrix) -> list[Capability]:
     )
 
 
-async def test_a_capability_knows_nothing_of_the_workspace_next_door(two: AccessMatrix) -> None:
+async def test_a_capability_knows_nothing_of_another_tenant(two: AccessMatrix) -> None:
     before = await fingerprint(two.database, two.other_tenant.workspace_id)
     call = next(way for way in two.ways if way.name == "call_capability")
     different, tried = [], set()

@@ -91,7 +91,7 @@ async def test_a_step_that_calls_a_tool_is_judged_saved_activated_and_run(
     assert run["steps"][0]["output"] == {"found": f"Ada in {FIRST_WORKSPACE}"}
 
 
-async def test_bad_arguments_for_a_tool_are_told_at_their_place(here: ToolIsolation) -> None:
+async def test_bad_arguments_for_a_tool_are_reported_at_their_place(here: ToolIsolation) -> None:
     wanted = document(step("ask", LOOKUP, {"nam": "Ada"}), name="bad")
     refusal = await here.refused("POST", "/automations", wanted)
     called = await here.refused("POST", f"/capabilities/{LOOKUP}", {"name": ""})
@@ -102,7 +102,7 @@ async def test_bad_arguments_for_a_tool_are_told_at_their_place(here: ToolIsolat
     assert here.acme.looked_up == []
 
 
-async def test_the_neighbour_is_told_that_there_is_no_such_thing(here: ToolIsolation) -> None:
+async def test_another_tenant_gets_not_found(here: ToolIsolation) -> None:
     wanted = asking("next door")
     verdict = (await here.as_other_tenant("POST", "/validate", wanted)).json()
     refused = await here.as_other_tenant("POST", "/automations", wanted)

@@ -127,7 +127,7 @@ async def _story(bench: Bench, *, mail: bool = True, in_row: int = 5) -> AsyncIt
         yield Story(bench, reader)
 
 
-async def test_a_failed_run_is_told_with_its_step_its_reason_and_what_to_do(
+async def test_a_failed_run_is_reported_with_its_step_its_reason_and_what_to_do(
     bench: Bench,
 ) -> None:
     async with _story(bench) as story:
@@ -142,7 +142,7 @@ async def test_a_failed_run_is_told_with_its_step_its_reason_and_what_to_do(
     assert await story.due() == 1
 
 
-async def test_a_run_that_succeeds_or_is_cancelled_is_not_told(bench: Bench) -> None:
+async def test_a_run_that_succeeds_or_is_cancelled_is_not_reported(bench: Bench) -> None:
     async with _story(bench) as story:
         await story.ends(*await story.active(_works()))
         made = await bench.dispatch(document(step("hang", "test.hang"), name="slow"))
@@ -247,7 +247,7 @@ async def test_a_success_in_between_begins_the_count_anew(bench: Bench) -> None:
         assert (found["state"], found["failures"]) == ("active", 4)
 
 
-async def test_runs_by_hand_are_told_in_the_inbox_alone_and_never_pause(bench: Bench) -> None:
+async def test_manual_runs_are_reported_in_the_inbox_alone_and_never_pause(bench: Bench) -> None:
     async with _story(bench) as story:
         automation_id, trigger_id = await story.active(_breaks())
         for _ in range(6):
@@ -305,7 +305,7 @@ async def test_a_body_that_does_not_fit_never_pauses_but_a_schedule_does(bench: 
         ),
     ],
 )
-async def test_texts_too_long_for_a_filter_are_told_but_never_pause(
+async def test_texts_too_long_for_a_filter_are_reported_but_never_pause(
     bench: Bench, filters: dict[str, Any], text: str, code: str
 ) -> None:
     """A sender must not be able to switch off an automation that listens."""
@@ -491,7 +491,7 @@ async def test_a_letter_that_was_not_taken_waits_and_is_tried_again_as_the_same(
     assert (len(post.offered), len(post.messages), len(ids)) == (2, 1, 1)
 
 
-async def test_a_letter_that_nobody_takes_is_given_up_and_told_in_the_log(
+async def test_a_mail_that_is_never_accepted_is_given_up_and_logged(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     await _alert(bench)

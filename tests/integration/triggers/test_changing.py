@@ -96,7 +96,7 @@ async def test_what_was_recorded_is_not_fired_and_the_schedule_goes_on(
     assert [run["status"] for run in await runs_of(bench)] == ["pending"]
 
 
-async def test_whoever_changes_several_automations_holds_their_triggers_in_one_order(
+async def test_changing_several_automations_locks_their_triggers_in_one_order(
     bench: Bench, api: Api
 ) -> None:
     """Those who fire hold triggers by id, whichever automations they belong to."""
@@ -129,7 +129,7 @@ async def test_whoever_changes_several_automations_holds_their_triggers_in_one_o
     assert (await importing).status_code == 200
 
 
-async def test_a_change_that_gave_way_is_made_again_and_then_told_as_retryable(
+async def test_a_change_that_gave_way_is_made_again_and_then_reported_as_retryable(
     bench: Bench,
 ) -> None:
     application = bench.application

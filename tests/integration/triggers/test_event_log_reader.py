@@ -175,7 +175,7 @@ async def test_a_handler_may_take_part_of_a_batch(database: Database) -> None:
     assert len(notes.passed_over) == 1
 
 
-async def test_readers_beside_each_other_act_on_every_event_once(database: Database) -> None:
+async def test_concurrent_readers_act_on_every_event_once(database: Database) -> None:
     notes = Notes(database)
     await notes.prepare()
     await notes.reader().begin()

@@ -78,7 +78,7 @@ async def test_inputs_that_do_not_fit_are_a_failed_run_with_a_reason(bench: Benc
     assert (run["status"], run["reason"]) == ("failed", "invalid_inputs")
 
 
-async def test_an_event_told_before_the_trigger_was_armed_starts_nothing(bench: Bench) -> None:
+async def test_an_event_published_before_the_trigger_was_armed_starts_nothing(bench: Bench) -> None:
     await tell(bench.application, "file.added", {})
     automation = await listen(bench, "late", "file.added")
     await tell(bench.application, "file.added", {})
@@ -119,7 +119,7 @@ async def test_an_event_of_another_workspace_starts_nothing_here(bench: Bench) -
     assert await runs_of(bench.application, automation) == []
 
 
-async def test_matchers_beside_each_other_start_one_run_for_each_match(bench: Bench) -> None:
+async def test_concurrent_matchers_start_one_run_for_each_match(bench: Bench) -> None:
     application = bench.application
     automations = [await listen(bench, f"a{n}", "file.added", {"n": n}) for n in range(4)]
     every = await listen(bench, "every", "file.added")
@@ -146,7 +146,7 @@ async def test_an_event_that_is_matched_again_finds_its_earlier_run(bench: Bench
     assert len(await runs_of(application, automation)) == 1
 
 
-async def test_an_event_nobody_can_read_is_told_in_the_inbox_and_holds_up_no_other(
+async def test_an_event_nobody_can_read_is_reported_in_the_inbox_and_holds_up_no_other(
     bench: Bench,
 ) -> None:
     application = bench.application
@@ -163,7 +163,7 @@ async def test_an_event_nobody_can_read_is_told_in_the_inbox_and_holds_up_no_oth
     assert str(bad) in note["message"]
 
 
-async def test_a_crowd_of_firings_is_spread_over_transactions(
+async def test_a_burst_of_firings_is_spread_over_transactions(
     bench: Bench, monkeypatch: Any
 ) -> None:
     monkeypatch.setattr(matching_module, "MOST_FIRINGS", 5)

@@ -35,7 +35,7 @@ async def test_a_run_tells_of_an_event_and_another_follows_it(bench: Bench) -> N
     assert (second["parent_id"], second["root_id"], second["depth"]) == (run["id"], run["id"], 1)
 
 
-async def test_the_names_of_the_house_are_its_own(bench: Bench) -> None:
+async def test_product_event_names_are_reserved(bench: Bench) -> None:
     run = await bench.run(_telling("liar", type="automation.run.succeeded"))
     assert run["status"] == "failed"
     assert run["error"]["errors"][0]["pointer"] == "/type"

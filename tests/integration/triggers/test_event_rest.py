@@ -33,7 +33,9 @@ async def _count(api: Api) -> int:
     return int(await api.application.database.fetchval("SELECT count(*) FROM events"))
 
 
-async def test_an_event_that_is_told_starts_its_automations_soon(api: Api, bench: Bench) -> None:
+async def test_an_event_that_is_published_starts_its_automations_soon(
+    api: Api, bench: Bench
+) -> None:
     automation = await listen(bench, "paid", "orders.paid", {"total": {"gt": 10}})
     async with matching(bench.application):
         answer = await _post(api, type="orders.paid", payload={"total": 12}, source_id="o-7")
@@ -252,7 +254,7 @@ async def test_a_text_that_a_pattern_cannot_read_is_named_when_a_filter_is_tried
     assert answer.json()["errors"][0]["pointer"] == "/filter/text/regex"
 
 
-async def test_the_house_goes_on_while_a_filter_is_tried(
+async def test_the_application_keeps_serving_while_a_filter_is_tried(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     on_loop = threading.get_ident()

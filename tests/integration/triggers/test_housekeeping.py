@@ -435,7 +435,7 @@ async def test_messages_go_when_they_were_read_long_ago(past: Past) -> None:
     assert await past.left("notifications", "title") == {"unread", "young"}
 
 
-async def test_whoever_sends_a_run_round_again_waits_until_its_month_is_gone(
+async def test_replaying_a_run_waits_until_its_partition_is_dropped(
     past: Past, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     month = await past.month(200)
@@ -458,7 +458,7 @@ async def test_whoever_sends_a_run_round_again_waits_until_its_month_is_gone(
     assert await past.left() == set()
 
 
-async def test_a_chore_that_fails_is_told_and_the_others_are_done(
+async def test_a_chore_that_fails_is_reported_and_the_others_are_done(
     past: Past, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     await past.run(100)
@@ -484,7 +484,7 @@ async def test_a_round_that_removes_nothing_says_nothing(
     assert caplog.text == ""
 
 
-async def test_the_housekeeper_keeps_house_until_it_is_stopped(
+async def test_the_housekeeper_runs_until_it_is_stopped(
     past: Past, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await past.run(100)

@@ -428,7 +428,7 @@ async def test_the_loop_outlives_lost_connections(bench: Bench, database_url: st
         await apart.close()
 
 
-async def test_a_scheduler_that_is_told_to_stop_ends_while_it_sleeps(bench: Bench) -> None:
+async def test_a_scheduler_that_is_asked_to_stop_ends_while_it_sleeps(bench: Bench) -> None:
     stop = asyncio.Event()
     task = asyncio.create_task(scheduler_of(bench, poll=3_600.0).run(stop))
     await asyncio.sleep(0)

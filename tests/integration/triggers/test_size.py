@@ -7,7 +7,7 @@ from tests.kit.bench import Bench, document, step
 from tests.kit.people import make_person, token_of
 
 
-async def test_the_size_is_told_by_what_is_kept_and_to_administrators_alone(
+async def test_the_size_is_reported_by_what_is_kept_and_to_administrators_alone(
     bench: Bench, api: Api
 ) -> None:
     await bench.run(document(step("one", "transform_data", {"output": "x" * 1_000})))

@@ -145,7 +145,7 @@ async def test_what_needs_more_than_a_row_is_decided_under_locks(bench: Bench, a
     assert await _taken(bench, *asked) == 1
 
 
-async def test_calls_prepared_before_and_after_a_change_are_told_apart(
+async def test_calls_prepared_before_and_after_a_change_are_distinguished(
     bench: Bench, api: Api
 ) -> None:
     called = await hook(bench, api, **PARALLEL)
@@ -180,7 +180,7 @@ async def _remembered(bench: Bench, api: Api) -> Hook:
     return called
 
 
-async def test_what_is_remembered_of_a_webhook_lets_nobody_in_who_may_not(
+async def test_a_cached_webhook_authenticates_no_unauthorized_caller(
     bench: Bench, api: Api
 ) -> None:
     database, space = bench.application.database, bench.application.workspace_id
@@ -213,9 +213,7 @@ async def test_a_token_that_is_gone_spends_nothing_of_the_webhook_s(bench: Bench
         assert [(await renewed.fire({"a": 1})).status_code for _ in range(3)] == [202] * 3
 
 
-async def test_a_window_begins_at_the_last_firing_whoever_was_told_of_it(
-    bench: Bench, api: Api
-) -> None:
+async def test_a_window_begins_at_the_last_firing_in_every_process(bench: Bench, api: Api) -> None:
     """Another process may have taken the call before this one."""
     moment = {"type": "string", "default": "$last_fired_at"}
     schema = {"schema": {"type": "object", "properties": {"since": moment}}}

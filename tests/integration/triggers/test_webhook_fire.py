@@ -90,7 +90,7 @@ async def test_a_path_of_many_values_gives_their_list(bench: Bench, api: Api) ->
     assert (await _only_run(bench))["inputs"] == {"files": ["a", "b", "c"]}
 
 
-async def test_inputs_that_do_not_fit_are_told_and_kept_as_a_failed_run(
+async def test_inputs_that_do_not_fit_are_reported_and_kept_as_a_failed_run(
     bench: Bench, api: Api
 ) -> None:
     called = await hook(bench, api, MAPPED, **NAMED)
@@ -109,7 +109,9 @@ async def test_inputs_that_do_not_fit_are_told_and_kept_as_a_failed_run(
     assert await runs(bench) == 1
 
 
-async def test_a_mapping_that_looks_at_too_much_is_told_and_kept(bench: Bench, api: Api) -> None:
+async def test_a_mapping_that_looks_at_too_much_is_reported_and_kept(
+    bench: Bench, api: Api
+) -> None:
     schema = {"schema": {"type": "object", "properties": {"all": {"type": "array"}}}}
     trigger = webhook(config={"input_mapping": {"all": "$..*..*..*"}})
     called = await hook(bench, api, trigger, inputs=schema)

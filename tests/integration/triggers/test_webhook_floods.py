@@ -28,7 +28,7 @@ async def _at_once(called: Hook, many: int) -> Counter[int]:
     return Counter(answer.status_code for answer in answers)
 
 
-async def test_beside_another_workspace_a_burst_is_taken_whole_and_a_flood_is_not(
+async def test_with_another_workspace_active_a_burst_is_accepted_and_a_flood_is_not(
     bench: Bench,
 ) -> None:
     # Slow, so that no pause of the machine lets more of them in.

@@ -62,7 +62,7 @@ async def test_one_key_with_another_body_is_refused_and_the_first_run_stays(
     assert await runs(bench) == 1
 
 
-async def test_different_bodies_that_come_together_under_one_key_are_told_apart(
+async def test_different_bodies_that_come_together_under_one_key_are_distinguished(
     bench: Bench, api: Api
 ) -> None:
     called = await hook(bench, api)
@@ -102,7 +102,7 @@ async def test_calls_without_a_key_are_each_a_run(bench: Bench, api: Api) -> Non
     assert await runs(bench) == 20
 
 
-async def test_a_knock_that_is_written_again_finds_its_own_run(bench: Bench, api: Api) -> None:
+async def test_a_webhook_request_that_is_retried_finds_its_own_run(bench: Bench, api: Api) -> None:
     called = await hook(bench, api)
     request = WebhookRequest(
         called.automation_id, hash_webhook_token(called.token.encode()), value={"n": 1}

@@ -76,7 +76,7 @@ async def test_more_calls_than_may_wait_are_refused_and_the_rest_is_all_there(
     assert refused.headers["Retry-After"] == "1"
 
 
-async def test_a_flood_of_one_webhook_does_not_stand_before_the_call_of_another(
+async def test_a_flood_of_one_webhook_does_not_delay_calls_of_another(
     bench: Bench, api: Api
 ) -> None:
     busy, seldom = await hook(bench, api), await hook(bench, api, name="seldom")

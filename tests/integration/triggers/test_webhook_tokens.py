@@ -39,7 +39,7 @@ def _bearer(token: str) -> Mapping[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
-async def test_whoever_may_not_come_in_gets_one_answer_and_no_run(bench: Bench, api: Api) -> None:
+async def test_unauthorized_callers_get_one_answer_and_no_run(bench: Bench, api: Api) -> None:
     called = await hook(bench, api)
     other = await hook(bench, api, name="another")
     silent = await hook(bench, api, name="revoked")

@@ -195,7 +195,7 @@ async def test_nobody_else_s_workspace_sees_it(saving: Bench, folder: FolderStor
         ({"name": "a", "base64": "eHh4" * 34}, "/base64", "artifact_too_large"),
     ],
 )
-async def test_what_cannot_be_a_file_is_refused_where_it_stands(
+async def test_what_cannot_be_a_file_is_refused_at_its_position(
     saving: Bench,
     folder: FolderStore,
     tmp_path: Path,
@@ -246,7 +246,7 @@ async def test_bytes_are_put_fetched_and_deleted_in_the_bucket(bucket: Bucket, s
     assert bucket.refusals == []
 
 
-async def test_a_shelf_is_listed_page_by_page(bucket: Bucket, s3: S3Store) -> None:
+async def test_a_prefix_is_listed_page_by_page(bucket: Bucket, s3: S3Store) -> None:
     space, keys = generate_id(), []
     for number in range(5):
         artifact_id = UUID(int=(generate_id().int >> 8 << 8) | 0xAB)
@@ -290,7 +290,7 @@ async def test_a_wrong_signature_is_refused_and_says_what_to_look_at(
 @pytest.mark.parametrize(
     ("status", "again"), [(500, True), (503, True), (429, True), (400, False), (301, False)]
 )
-async def test_trouble_of_the_store_is_told_apart_by_whether_another_try_helps(
+async def test_trouble_of_the_store_is_distinguished_by_whether_another_try_helps(
     bucket: Bucket, s3: S3Store, status: int, again: bool
 ) -> None:
     bucket.troubles = [status]

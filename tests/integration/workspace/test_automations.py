@@ -402,7 +402,7 @@ async def test_each_run_is_wholly_of_one_version_while_edits_race_with_fires(
     assert len({run["version"] for run in runs}) > 1
 
 
-async def test_an_edit_never_stands_in_the_way_of_a_worker_that_books_money(
+async def test_an_edit_never_blocks_a_worker_that_records_spending(
     bench: Bench,
 ) -> None:
     """Booking money looks at the automation's key; holding its row for an edit leaves it free."""

@@ -199,7 +199,7 @@ async def test_a_signed_call_of_a_leaver_is_verified_and_kept(bench: Bench, api:
     assert (forged.status_code, forged.json()["code"]) == (401, "unknown_webhook")
 
 
-async def test_those_who_stay_are_told_what_stopped(bench: Bench, api: Api) -> None:
+async def test_remaining_members_are_notified_of_what_stopped(bench: Bench, api: Api) -> None:
     ada = await _ada(bench)
     await _hook_of(bench, api, ada, name="digest")
     await _remove(bench, ada)

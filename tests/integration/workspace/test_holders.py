@@ -75,7 +75,7 @@ async def test_a_revocation_that_was_committed_before_a_request_arrived_refuses_
     assert len(slow.read) == 2
 
 
-async def test_each_of_those_who_come_together_is_told_whose_their_own_token_is(
+async def test_concurrent_lookups_each_get_the_owner_of_their_own_token(
     bench: Bench,
 ) -> None:
     database = bench.application.database

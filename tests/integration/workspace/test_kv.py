@@ -271,7 +271,7 @@ async def test_the_default_page_has_a_hundred_entries(memory: Memory) -> None:
     assert ([entry["key"] for entry in rest["entries"]], rest["next"]) == (["100"], None)
 
 
-async def test_a_page_of_large_values_ends_early_and_never_stands_still(memory: Memory) -> None:
+async def test_a_page_of_large_values_ends_early_and_never_stalls(memory: Memory) -> None:
     small = replace(memory, limits=Limits(step_output_bytes=20_000))
     for number in range(5):
         await memory("set", key=f"k{number}", value="x" * (4_000 if number else 60_000))

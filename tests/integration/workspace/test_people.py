@@ -97,7 +97,7 @@ async def test_nobody_costs_as_much_as_somebody() -> None:
     assert not await passwords.verify(None, "nobody has this password")
 
 
-async def test_a_crowd_is_told_to_come_back_instead_of_filling_the_memory() -> None:
+async def test_a_burst_is_asked_to_retry_instead_of_filling_the_memory() -> None:
     passwords = cheap()
     hashed = await passwords.hash(PASSWORD)
     answers = await asyncio.gather(

@@ -237,7 +237,7 @@ async def test_twenty_names_are_all_of_them(rows: Rows) -> None:
     assert not [line for line in lines if "more" in line]
 
 
-async def test_nothing_is_told_where_nothing_stopped(rows: Rows) -> None:
+async def test_nobody_is_notified_when_nothing_stopped(rows: Rows) -> None:
     async with rows.database.transaction() as tx:
         await stop_member_resources(tx, generate_id(), HERE, why="left")
     assert await rows.messages() == []

@@ -254,7 +254,7 @@ async def test_everything_is_exported_by_name_and_read_back(bench: Bench) -> Non
     assert {one.saved.state for one in imported} == {"paused"}
 
 
-async def test_a_bad_bundle_is_told_with_every_problem_and_stores_nothing(bench: Bench) -> None:
+async def test_a_bad_bundle_is_reported_with_every_problem_and_stores_nothing(bench: Bench) -> None:
     bundle = {
         "format": "mainspring.export",
         "version": 1,

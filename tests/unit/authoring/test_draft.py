@@ -45,7 +45,7 @@ def test_a_definition_without_the_new_parts_keeps_its_hash() -> None:
     assert hash_content({**kept, "schema_version": "1.1"}).hex()[:8] == "064b437b"
 
 
-def test_a_place_in_the_definition_is_told_as_it_was_written() -> None:
+def test_a_place_in_the_definition_is_shown_as_it_was_written() -> None:
     places = {
         "/plan/0/config/source": "/source",
         "/plan/0/config/grants/2/tool": "/tool_grants/2/tool",

@@ -212,7 +212,7 @@ def test_what_cannot_be_taken_out_of_a_schedule_is_asked_with_the_schedule_as_it
         ("tell me about new notes and don't add rows to the Leads board", "append_board_rows"),
     ],
 )
-def test_what_is_not_to_be_done_is_no_step_and_that_is_told(text: str, lacks: str) -> None:
+def test_what_is_not_to_be_done_is_no_step_and_that_is_reported(text: str, lacks: str) -> None:
     made = draw(f"every day at 9 UTC {text}")
     assert strays(made) == []
     assert actions(made)
@@ -235,7 +235,7 @@ def test_what_is_done_sometimes_or_only_quoted_stays_a_step(text: str) -> None:
     assert not any("said not to be done" in one for one in made.notes)
 
 
-def test_an_exception_of_days_is_no_schedule_beside_what_happens() -> None:
+def test_an_exception_of_days_is_no_schedule_with_an_event() -> None:
     made = draw("when a row is added to Leads notify me, but not on weekends")
     assert [one["type"] for one in made.document["triggers"]] == ["board_change"]
     assert not made.questions

@@ -207,7 +207,7 @@ def test_the_sentence_of_a_reading_is_read_back_as_the_same_moments() -> None:
     assert set(wrong) <= {"on the days other than the 13th of every month at 09:00, Africa/Kigali"}
 
 
-def test_what_was_not_said_is_told_as_an_assumption() -> None:
+def test_what_was_not_said_is_reported_as_an_assumption() -> None:
     (plain,) = _read("every weekday at 9 UTC").readings
     (supposed,) = _read("each morning").readings
 
@@ -351,7 +351,7 @@ def test_a_hostile_text_is_read_up_to_a_bound_and_says_so(text: str) -> None:
     assert json.loads(json.dumps(answer.as_dict())) == answer.as_dict()
 
 
-def test_what_stands_behind_the_bound_is_not_read() -> None:
+def test_what_is_beyond_the_limit_is_not_read() -> None:
     assert _read("x" * LONGEST + " every day at 9").readings == ()
 
 

@@ -46,7 +46,7 @@ def _steps(purpose: str | None = "a report") -> dict[str, Any]:
     return {step["id"]: step for step in playbook(purpose, NOBODY)["steps"]}
 
 
-def test_the_steps_stand_in_their_order_and_a_purpose_skips_the_first_question() -> None:
+def test_the_steps_are_in_order_and_a_purpose_skips_the_first_question() -> None:
     assert list(_steps()) == ORDER
     assert list(_steps(None)) == ["purpose", *ORDER]
 

@@ -72,7 +72,7 @@ def test_requests_are_many_and_well_formed(name: str) -> None:
         assert meant <= boards, one.id
 
 
-def test_no_request_stands_in_both_sets() -> None:
+def test_no_request_is_in_both_sets() -> None:
     seen, held_back = (
         {one.text.casefold() for one in read_requests(file)} for file in SETS.values()
     )

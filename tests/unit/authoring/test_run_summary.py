@@ -107,7 +107,7 @@ def test_what_was_only_pretended_is_listed_and_said() -> None:
     assert "dry_run: false" in result["next_step"]
 
 
-def test_an_error_is_told_as_a_sentence() -> None:
+def test_an_error_is_reported_as_a_sentence() -> None:
     failed = _run("failed", error={"detail": "The script stopped: Error: no", "code": "x"})
     assert (
         describe_run(failed, [], RunWait(1, None, URL))["error"] == "The script stopped: Error: no"

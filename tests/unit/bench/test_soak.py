@@ -23,7 +23,7 @@ def _seen(*tracks: Track) -> Seen:
     return Seen({track.name: track for track in tracks}, {202: 4}, dead, {"succeeded": 4})
 
 
-def test_what_grows_after_warming_up_is_told_from_what_does_not() -> None:
+def test_what_grows_after_warming_up_is_distinguished_from_what_does_not() -> None:
     # Half an hour: one that fills up at first, one that leaks, one that comes and goes.
     warms = [50.0 + min(number, 30) for number in range(180)]
     leaks = [50.0 + 0.1 * number for number in range(180)]

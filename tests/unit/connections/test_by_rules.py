@@ -47,7 +47,7 @@ def test_a_plain_message_is_read(request_: str, to: list[str], subject: str, bod
     }
 
 
-def test_a_mail_that_goes_to_the_owner_alone_stands_in_nobodys_way() -> None:
+def test_mail_to_the_owner_alone_needs_no_approval() -> None:
     integrations = Parcels().integration()
     (send,) = integrations.capabilities
     asked = {"type": "object", "properties": {"subject": {"type": "string"}}}

@@ -110,7 +110,7 @@ def agent(*tools: Any) -> dict[str, Any]:
 OPS = "It may post to the Slack channel #ops with its owner's Slack account"
 
 
-def test_a_write_is_told_with_its_destination_account_and_whether_it_asks() -> None:
+def test_a_write_is_reported_with_its_destination_account_and_whether_it_asks() -> None:
     assert granted(post()) == f"{OPS}, and asks each time."
     assert granted(post(approval="automatic")) == f"{OPS}."
     assert (

@@ -39,7 +39,7 @@ def more(before: list[Any] | None, *after: Any, version: str = "1.2") -> list[tu
     return [(one.pointer, one.says) for one in found if one.kind == "approval"]
 
 
-def test_an_automatic_write_is_told_with_its_destination_and_its_template() -> None:
+def test_an_automatic_write_is_reported_with_its_destination_and_its_template() -> None:
     assert more(None, post()) == [
         (
             "/plan/0/approval",

@@ -266,5 +266,5 @@ def test_usual_expressions_are_said_in_words(text: str, phrase: str) -> None:
         ("0 0 1 1 *", 365 * 86400),
     ],
 )
-def test_the_smallest_interval_is_told_in_seconds(text: str, seconds: int) -> None:
+def test_the_smallest_interval_is_reported_in_seconds(text: str, seconds: int) -> None:
     assert get_smallest_interval(parse_cron(text)) == seconds

@@ -46,7 +46,7 @@ def test_the_payload_wins_over_static_inputs_and_those_over_defaults() -> None:
     }
 
 
-def test_the_last_firing_is_told_in_utc_and_falls_back_to_the_creation() -> None:
+def test_the_last_firing_is_reported_in_utc_and_falls_back_to_the_creation() -> None:
     fired = datetime(2026, 5, 1, 9, tzinfo=timezone(timedelta(hours=2)))
     later = RuntimeTokens(fired, CREATED, "anna", "space-1")
     assert resolve_inputs(SCHEMA, {}, {}, later)["since"] == "2026-05-01T07:00:00+00:00"

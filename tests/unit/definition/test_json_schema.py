@@ -229,7 +229,7 @@ def test_each_keyword_has_its_sentence(
     assert not compile_schema(schema, LIMITS).is_valid(value)
 
 
-def test_all_problems_are_told_at_once_and_in_order() -> None:
+def test_all_problems_are_reported_at_once_and_in_order() -> None:
     schema = {
         "type": "object",
         "required": ["who"],
@@ -684,7 +684,7 @@ def test_schemas_that_cannot_be_used_are_refused_with_place_and_reason(
     assert [(finding.pointer, finding.code) for finding in findings] == [(f"/s{pointer}", code)]
 
 
-def test_every_problem_of_a_schema_is_told() -> None:
+def test_every_problem_of_a_schema_is_reported() -> None:
     schema = {
         "properties": {
             "a": {"$ref": "x.json"},

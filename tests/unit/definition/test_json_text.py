@@ -158,7 +158,7 @@ def test_a_million_keys_are_refused_by_their_size_alone() -> None:
     assert seconds(text) < RUNAWAY
 
 
-def test_a_problem_far_into_a_large_document_is_still_told() -> None:
+def test_a_problem_far_into_a_large_document_is_still_reported() -> None:
     text = "[" + "[]," * 300_000 + '{"twice":1,"twice":2}]'
     problem = refused(text)
     assert problem.code == "json_duplicate_key"

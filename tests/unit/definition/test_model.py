@@ -169,7 +169,7 @@ def test_a_definition_cannot_be_changed() -> None:
         read().name = "other"
 
 
-def test_every_part_is_listed_where_it_stands() -> None:
+def test_every_part_is_listed_at_its_position() -> None:
     made = read(
         triggers=[{"type": "webhook"}],
         grants=[{"capability": "c"}],

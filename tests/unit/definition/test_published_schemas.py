@@ -59,7 +59,7 @@ def test_a_value_that_looks_like_a_keyword_is_left_alone() -> None:
     assert publish_schema(schema) == schema
 
 
-def test_which_arguments_go_together_is_told_in_words() -> None:
+def test_which_arguments_go_together_is_reported_in_plain_text() -> None:
     alternatives = [{"required": ["slug"]}, {"required": ["id", "version"]}]
     made, rule = flatten_schema(
         {"type": "object", "properties": {"slug": {}, "id": {}}, "oneOf": alternatives}
@@ -126,7 +126,7 @@ def test_references_that_lead_back_are_followed_once(address: str) -> None:
     "reference",
     ["http://e.example/s#/$defs/a", "#/$defs/e/$defs/a", "#/$defs/b%61r", "#/$defs/e", "#anchor"],
 )
-def test_a_reference_that_is_not_to_an_own_definition_stands_for_any_object(
+def test_a_reference_to_a_foreign_definition_accepts_any_object(
     reference: str,
 ) -> None:
     wrong = {"required": ["wrong"], "properties": {"wrong": {"type": "string"}}}

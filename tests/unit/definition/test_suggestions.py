@@ -40,7 +40,7 @@ def test_pointers_escape_what_would_be_mistaken_for_structure() -> None:
     assert split_pointer("/~01") == ["~1"]
 
 
-def test_whoever_names_a_tool_that_is_not_there_is_told_how_it_comes_here() -> None:
+def test_a_missing_tool_is_reported_with_how_to_connect_it() -> None:
     there = ["search", "notes.echo", "notes.find"]
     assert suggest_capability("serch", there) == "Did you mean 'search'?"
     assert suggest_capability("notes.zzzzzzzzzz", there) == "There is notes.echo, notes.find."

@@ -41,7 +41,7 @@ def _spells(pattern: str, name: str) -> bool:
 
 
 @given(st.text("ab.*", min_size=1, max_size=8), st.text("ab.", min_size=1, max_size=8))
-def test_a_star_stands_for_anything_and_all_else_for_itself(pattern: str, name: str) -> None:
+def test_a_star_matches_anything_and_all_else_matches_itself(pattern: str, name: str) -> None:
     assert bool(_found(pattern, name)) is _spells(pattern, name)
 
 
@@ -61,7 +61,7 @@ def test_pieces_are_found_in_their_order_and_not_twice(
     assert _found(pattern, *names) == found
 
 
-def test_the_pattern_of_an_integration_stands_for_all_of_its_capabilities() -> None:
+def test_the_pattern_of_an_integration_matches_all_of_its_capabilities() -> None:
     own = Annotations(route=ConnectionRoute("slack", frozenset({"slack.com"}), connection="used"))
     words = {
         "slack_post": Capability("slack_post", "Post", {}, {}, _nothing, annotations=own),

@@ -53,7 +53,7 @@ def test_a_document_of_the_first_format_upgrades_cleanly() -> None:
     }
 
 
-def test_a_post_to_slack_is_renamed_wherever_it_stands() -> None:
+def test_a_post_to_slack_is_renamed_wherever_it_is() -> None:
     post = {"step_id": "a", "action": "slack_post", "config": {"channel_id": "C1"}}
     loop = {"step_id": "b", "action": "for_each", "config": {"steps": [post, 5, {"config": 5}]}}
     other = {"step_id": "c", "action": "notification", "config": {"message_template": "x"}}
@@ -87,7 +87,7 @@ def test_the_digest_lacks_exactly_the_actions_that_are_not_there_yet() -> None:
     assert "'slack_post'" in report.findings[1].detail
 
 
-def test_old_names_become_new_ones_and_each_change_is_told() -> None:
+def test_old_names_become_new_ones_and_each_change_is_reported() -> None:
     made, notes = upgrade(OLD)
     assert made["triggers"][1]["config"] == {"cron": "0 9 * * *", "timezone": "UTC"}
     assert made["triggers"][0]["config"] == {"tz": "left alone"}
@@ -119,7 +119,7 @@ def test_a_run_budget_above_the_new_day_cap_brings_its_own(budget: Any, cap: str
     assert made["execution"].get("cost_cap_daily_usd") == cap
 
 
-def test_findings_stand_where_the_author_wrote_the_value() -> None:
+def test_findings_point_to_the_value_the_author_wrote() -> None:
     document = deepcopy(OLD)
     document["triggers"] = [{"type": "schedule", "config": {"cron": "0 9 * * *", "tz": "Mars"}}]
     document["execution"]["max_wall_seconds"] = 0
@@ -133,7 +133,7 @@ def test_findings_stand_where_the_author_wrote_the_value() -> None:
     }
 
 
-def test_an_old_name_beside_its_new_one_is_shown_to_the_author() -> None:
+def test_an_old_name_with_its_new_one_is_shown_to_the_author() -> None:
     document = {**OLD, "execution": {"max_wall_seconds": 60, "timeout_seconds": 90}}
     report = validate({**document, "triggers": []}, vocabulary(), Limits())
     assert [(found.pointer, found.code) for found in report.findings] == [
@@ -233,7 +233,7 @@ def test_mail_to_the_owner_that_waited_still_waits() -> None:
     assert _modes(*plan, write_policy="auto_confirm_safe") == [None, None, None]
 
 
-def test_nested_and_failure_steps_are_upgraded_and_told_too() -> None:
+def test_nested_and_failure_steps_are_upgraded_and_reported_too() -> None:
     inner = _step("callback_webhook", url="https://a.example/")
     document = {
         "schema_version": "1.1",

@@ -146,7 +146,7 @@ def test_a_call_that_costs_nothing_is_made_until_the_cap_is_crossed() -> None:
     assert refused.value.code == "step_budget"
 
 
-def test_a_purse_that_is_overspent_refuses_even_with_a_negative_reservation() -> None:
+def test_a_budget_that_is_overspent_refuses_even_with_a_negative_reservation() -> None:
     with pytest.raises(BudgetExceeded):
         RunBudget(ONE, Decimal(2), reserved=Decimal(-2)).reserve()
     within = _bound("1")

@@ -121,7 +121,7 @@ def test_an_edit_changes_what_may_be_changed_and_nothing_else() -> None:
         assert [one.pointer for one in refused.value.findings] == ["/edits/to"]
 
 
-def test_what_is_wrong_with_an_edit_is_told_where_it_was_edited() -> None:
+def test_mistakes_in_an_edit_are_reported_at_the_edited_field() -> None:
     cases = {
         ("/text", ""): "/edits/text",
         ("/input/text", "input"): "/edits/text",

@@ -21,7 +21,7 @@ def _letter(mail: Mail) -> OutgoingMail:
     return build_mail(mail, sender, key="k", at=at, most_bytes=10_000)
 
 
-def test_hidden_recipients_get_the_mail_and_stand_nowhere_in_it() -> None:
+def test_hidden_recipients_get_the_mail_and_are_nowhere_in_it() -> None:
     letter = _letter(replace(MAIL, cc=("cy@example.com",), bcc=("eve@example.com",)))
     assert list(letter.recipients) == ["ada@example.com", "cy@example.com", "eve@example.com"]
     assert b"eve" not in letter.data
@@ -62,7 +62,7 @@ def test_files_leave_whole_with_their_names_and_are_no_part_of_the_text() -> Non
         ({"attachments": (MailAttachment("a", bytes(MAIL_FILE_BYTES + 1)),)}, "/attachments/0"),
     ],
 )
-def test_what_cannot_be_sent_is_told_with_its_place(
+def test_what_cannot_be_sent_is_reported_with_its_place(
     change: dict[str, object], pointer: str
 ) -> None:
     with pytest.raises(Invalid) as refused:

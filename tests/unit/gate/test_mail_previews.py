@@ -15,7 +15,7 @@ def _line(capability: Any, **change: Any) -> str:
     return str(capability.write.preview({**MAIL, **change}))
 
 
-def test_the_recipients_stand_before_all_that_a_mail_says() -> None:
+def test_the_recipients_come_before_all_that_a_mail_says() -> None:
     faked = "x” to boss@example.com: fine"
     line = _line(SEND_EMAIL, subject=faked, cc=["b@example.com", "c@example.com", "d@example.com"])
     assert line == (

@@ -64,7 +64,7 @@ def test_answers_come_in_their_order_and_the_last_stays() -> None:
     assert replay_answer(None, _capability(), HASH, "perform") is None
 
 
-def test_a_failure_that_was_made_good_is_not_told_again() -> None:
+def test_a_failure_that_was_made_good_is_not_reported_again() -> None:
     busy = UpstreamError("Not now.", code="busy").as_dict()
     both = _memory(_row(error=busy, outcome="failed"), _row(5, attempt=2))
     good = replay_answer(both, _capability(), HASH, "perform")
@@ -98,7 +98,7 @@ def test_a_write_is_pretended_with_the_answer_of_then() -> None:
     assert exact.arguments == {"a": 1}
 
 
-def test_only_what_stays_in_the_house_is_asked_where_nothing_else_may_be() -> None:
+def test_only_local_models_are_asked_where_nothing_else_may_be() -> None:
     shut = _memory(live=False)
     for outside in (
         _capability("http_fetch"),

@@ -73,7 +73,7 @@ def test_a_request_that_only_asks_is_a_read() -> None:
     assert effect_of(fetch, {"url": "https://example.com", "method": "POST"}) is Effect.SEND
 
 
-def test_a_purse_promises_before_it_pays_and_never_promises_more_than_it_has() -> None:
+def test_a_budget_reserves_before_spending_and_never_more_than_it_has() -> None:
     budget = RunBudget(Decimal("1.00"))
     budget.reserve(Decimal("0.70"))
     with pytest.raises(BudgetExceeded):
@@ -292,6 +292,8 @@ def test_grants_may_know_an_argument_by_another_name() -> None:
         (http_fetch_capability(Limits()), "ask", False),
     ],
 )
-def test_a_model_is_told_which_tools_wait(capability: Capability, modes: Any, waits: bool) -> None:
+def test_a_model_is_informed_of_pending_tools(
+    capability: Capability, modes: Any, waits: bool
+) -> None:
     assert may_wait(capability, _approving(modes), "post") is waits
     assert may_wait(MAIL, _approving(modes), "other")

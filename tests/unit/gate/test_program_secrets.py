@@ -56,7 +56,7 @@ def _ask(spelt: ScriptSecrets | None, **arguments: Any) -> CapabilityCall:
         {"body": "{{key}}"},
     ],
 )
-def test_a_secret_stands_only_where_the_source_spells_it(
+def test_a_secret_is_only_where_the_source_spells_it(
     arguments: dict[str, Any], fetches: Capability
 ) -> None:
     with pytest.raises(Invalid) as refused:

@@ -68,7 +68,7 @@ def test_arguments_that_nobody_takes_become_a_text() -> None:
     orjson.dumps(call.arguments)
 
 
-def test_calls_are_told_apart_by_what_can_be_read_of_their_ids() -> None:
+def test_calls_are_distinguished_by_what_can_be_read_of_their_ids() -> None:
     calls = tuple(ToolCall(one, "look", {}) for one in ("a\ud800", "a\ud801", "a\ufffd", "b"))
     found = [one.id for one in drop_deep_arguments(reply(calls=calls), LEVELS).calls]
     assert len(set(found)) == len(calls)
@@ -102,7 +102,7 @@ def test_what_is_reckoned_is_reckoned_for_any_conversation(odd: Any) -> None:
     assert reads_at_most(request) >= reads_usually(request) > 0
 
 
-def test_arguments_that_nobody_takes_are_told_apart_too() -> None:
+def test_arguments_that_nobody_takes_are_distinguished_too() -> None:
     odd: list[Any] = [{"a": "\ud800"}, {"a": "\ud801"}, {"a": 10**30}, {"a": 10**31}, nested(300)]
     assert len({digest(canonical_json(one)) for one in odd}) == len(odd)
     assert canonical_json({"b": "\ud800", "a": 1}) == canonical_json({"a": 1, "b": "\ud800"})

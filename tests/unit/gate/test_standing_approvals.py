@@ -100,7 +100,7 @@ def test_wording_that_does_more_than_say_something_has_no_shape() -> None:
     assert not fits({"to": ["ada"]}, wary, {"to": ["ada"], "text": "hello @all"})
 
 
-def test_whoever_could_not_approve_one_draft_alone_agrees_to_no_rule() -> None:
+def test_a_person_who_cannot_approve_a_draft_alone_cannot_agree_to_a_rule() -> None:
     ada, bob = uuid4(), uuid4()
 
     def code(policy: ApprovalPolicy, who: Any = ada, role: Role | None = Role.EDITOR) -> str | None:

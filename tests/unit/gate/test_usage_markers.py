@@ -125,12 +125,12 @@ def test_output_without_marks_keeps_nothing() -> None:
     assert marks.held < len(OPEN)
 
 
-def test_one_that_is_never_ended_is_told_at_the_end() -> None:
+def test_one_that_is_never_ended_is_reported_at_the_end() -> None:
     (mark,) = usage_markers(["text ", OPEN, '{"input_tokens": 1'])
     assert isinstance(mark, IgnoredMarker)
 
 
-def test_more_marks_than_are_read_are_told_once_and_then_passed_over() -> None:
+def test_more_marks_than_are_read_are_reported_once_and_then_passed_over() -> None:
     found = list(usage_markers([_mark(GOOD)] * 50, most=3))
     assert [type(one) for one in found] == [Usage, Usage, Usage, IgnoredMarker]
 

@@ -143,7 +143,7 @@ def test_an_event_of_a_stranger_cannot_break_its_page() -> None:
     assert "Ask <ada@x.com> if a < b" in plain.body
 
 
-def test_previews_say_what_is_made_and_who_is_told() -> None:
+def test_previews_say_what_is_made_and_who_is_notified() -> None:
     guests = ["a@x.com", "b@x.com", "c@x.com", "d@x.com"]
     made = {
         "summary": "Plan",

@@ -39,7 +39,7 @@ def test_a_place_in_slack_is_ordered_as_a_number_and_survives_nonsense() -> None
     assert build_message_item("C1", {"ts": "9" * 12 + ".1"}, [], {}).source_ref.endswith(".1")
 
 
-def test_words_of_a_search_stand_where_they_were_said_to() -> None:
+def test_search_words_are_in_the_documented_places() -> None:
     assert parse_search_terms('from:ada subject:"next  week" invoice') == [
         ("from", "ada"),
         ("subject", "next week"),

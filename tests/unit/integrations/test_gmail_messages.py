@@ -165,7 +165,7 @@ def test_a_mail_is_built_from_values_and_nothing_begins_a_header_of_its_own() ->
             compose_mail({**arguments, "to": [bad]}, "<i@x>", "", None)
 
 
-def test_what_is_wrong_with_a_mail_is_told_with_its_place() -> None:
+def test_what_is_wrong_with_a_mail_is_reported_with_its_place() -> None:
     good = {"to": ["a@example.com"], "subject": "s", "body": "b"}
     assert find_mail_problems(good) == []
     assert find_mail_problems({**good, "cc": ["jü@example.com"]})[0].pointer == "/cc/0"

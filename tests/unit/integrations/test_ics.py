@@ -169,7 +169,7 @@ async def test_an_event_that_cannot_be_read_is_reported_and_the_others_are_rows(
     assert f"The event 'odd' is left out: {why}" in left_out["odd"]
 
 
-async def test_what_is_broken_beside_the_dates_keeps_no_event_away() -> None:
+async def test_broken_parts_other_than_dates_drop_no_event() -> None:
     alarm = "BEGIN:VALARM\nTRIGGER:nonsense\nEND:VALARM"
     rows = await _rows(calendar(_event(STARTS, "GEO:nonsense", "garbage", alarm), GOOD))
 

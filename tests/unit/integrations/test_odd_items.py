@@ -285,7 +285,7 @@ def test_no_odd_thing_stops_a_look(name: str) -> None:
                 raise AssertionError(f"{name} stumbles over {odd!r:.40} at {at}") from error
 
 
-def test_an_odd_thing_is_told_and_the_others_are_read() -> None:
+def test_an_odd_thing_is_reported_and_the_others_are_read() -> None:
     late = {"update_id": 2, "message": {**WRITTEN, "message_id": 2, "date": 10**15}}
     found = build_item_batch([late, {"update_id": 3, "message": WRITTEN}], OWNER, 0)
     assert [type(one) for one in found.items] == [UnreadableItem, Item]

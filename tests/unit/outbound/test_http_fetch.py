@@ -373,7 +373,7 @@ def test_examples_are_valid_and_anti_examples_are_not(limits: Limits) -> None:
         assert all(entry["reason"] for entry in anti)
 
 
-def test_secrets_may_stand_in_the_three_places_and_nowhere_else() -> None:
+def test_secrets_may_be_in_the_three_places_and_nowhere_else() -> None:
     assert FETCH.annotations.secret_arguments == {"url", "headers", "query"}
     scoped = {
         name

@@ -61,7 +61,7 @@ def test_a_name_that_cannot_be_one_makes_no_file(name: str, tmp_path: Path) -> N
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_name_of_the_house_is_taken(tmp_path: Path) -> None:
+def test_a_reserved_name_is_taken(tmp_path: Path) -> None:
     with pytest.raises(Conflict):
         scaffold("gmail", tmp_path, frozenset({"gmail"}))
 
@@ -96,7 +96,7 @@ def test_the_judge_names_what_is_missing(made: Integration) -> None:
         assert code in {finding.code for finding in validate_integration(one, Limits())}, code
 
 
-def test_no_package_from_outside_stands_for_one_of_ours(made: Integration) -> None:
+def test_no_outside_package_shadows_a_built_in_one(made: Integration) -> None:
     ours = {one.id: one for one in load_integrations(Settings())}
     gmail = ours["gmail"]
 

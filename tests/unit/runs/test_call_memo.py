@@ -30,7 +30,7 @@ def test_equal_questions_have_names_of_their_own_and_the_same_ones_in_any_order(
     assert len(names) == 4
 
 
-async def test_a_change_waits_for_what_was_asked_beside_it() -> None:
+async def test_a_change_waits_for_concurrent_calls() -> None:
     calls: Journal = {("main", "", 1, 2): _call("note", b"b")}
     made = recall(calls, RUN, 10_000)
     waiting = asyncio.create_task(made.check_same("note"))

@@ -69,7 +69,7 @@ def test_more_than_can_be_taken_far_behind_is_taken_bit_by_bit() -> None:
     assert turns.look({}, 8, 14.5).floors[0] == _at(1.0)
 
 
-def test_whoever_holds_half_of_the_slots_waits_for_others_and_leaves_them_room() -> None:
+def test_a_workspace_with_half_of_the_slots_waits_and_leaves_capacity() -> None:
     turns = ClaimFairness(QUEUES, 8)
     alone = turns.look({A: 4}, 8, 1.0)
     assert (alone.busy_workspaces, alone.busy_most) == ((A,), 8)
@@ -86,7 +86,7 @@ def test_whoever_holds_half_of_the_slots_waits_for_others_and_leaves_them_room()
     assert turns.look({A: 1}, 8, 5.1).busy_workspaces == ()
 
 
-def test_a_crowd_that_is_kept_waiting_is_looked_at_when_its_runs_end() -> None:
+def test_a_burst_that_is_kept_waiting_is_looked_at_when_its_runs_end() -> None:
     turns = ClaimFairness(QUEUES, 8)
     look = turns.look({A: 6, B: 1}, 8, 1.0)
     turns.record_claim(look, _runs(1, B, 1.0), _at(1.0), 1.0, 0.0)
@@ -124,7 +124,7 @@ def test_runs_that_end_while_a_claim_is_on_its_way_are_no_trouble() -> None:
     turns.record_claim(again, _runs(8, A, 2.5), _at(16.0), 16.0, 0.0)
 
 
-def test_a_worker_with_one_slot_serves_a_crowd_among_others() -> None:
+def test_a_worker_with_one_slot_serves_a_burst_among_others() -> None:
     turns = ClaimFairness(QUEUES, 1)
     turns.record_claim(turns.look({A: 1}, 1, 1.0), _runs(1, B, 1.0), _at(1.0), 1.0, 0.0)
     assert turns.look({}, 1, 1.1).busy_most == 1
@@ -139,7 +139,7 @@ def test_who_had_much_once_is_no_crowd_for_ever() -> None:
     assert turns.look({}, 8, 6.0).busy_workspaces == ()
 
 
-def test_a_queue_that_never_runs_dry_lets_those_behind_it_come_first_now_and_then() -> None:
+def test_a_queue_that_never_empties_yields_to_others_now_and_then() -> None:
     turns = ClaimFairness(("fast", "medium", "long"), 8)
     firsts = []
     for number in range(16):
@@ -183,7 +183,7 @@ def test_the_floors_of_a_look_belong_to_its_queues_in_their_order() -> None:
     assert turns.look({}, 8, 11.1).floors == (_at(3.0), _at(10.0))
 
 
-def test_a_crowd_comes_less_often_when_others_had_to_wait_and_more_often_when_not() -> None:
+def test_a_busy_workspace_is_served_less_often_when_others_had_to_wait() -> None:
     turns = ClaimFairness(("fast",), 64)
 
     def beside(second: float, waited: float) -> float | None:

@@ -11,12 +11,12 @@ def _red(vitals: HealthSignals | None) -> set[str]:
     return {check.name for check in judge(vitals).checks if not check.ok}
 
 
-def test_a_house_in_which_nothing_waits_is_well() -> None:
+def test_an_installation_with_an_empty_queue_is_healthy() -> None:
     assert judge(HealthSignals(workers=1)).status == "ok"
     assert judge(HealthSignals()).status == "ok"
 
 
-def test_a_house_without_a_database_is_down() -> None:
+def test_an_installation_without_a_database_is_down() -> None:
     assert judge(None).status == "down"
     assert _red(None) == {"database"}
 
@@ -40,7 +40,7 @@ def test_a_house_without_a_database_is_down() -> None:
         ),
     ],
 )
-def test_what_stands_still_for_a_minute_is_shown(vitals: HealthSignals, red: set[str]) -> None:
+def test_what_stalls_for_a_minute_is_shown(vitals: HealthSignals, red: set[str]) -> None:
     assert _red(vitals) == red
     assert judge(vitals).status == ("degraded" if red else "ok")
 

@@ -46,7 +46,7 @@ def test_equal_deeds_are_paired_before_any_other_and_in_any_order() -> None:
     assert _kinds(twice) == [("removed", "mail")], "two equal deeds are two"
 
 
-def test_a_changed_deed_is_told_field_by_field() -> None:
+def test_a_changed_write_is_reported_field_by_field() -> None:
     found = compare(_side(_deed("a"), _deed("x", "log")), _side(_deed("y", "log"), _deed("b")))
     assert _kinds(found) == [("changed", "log"), ("changed", "mail")]
     assert found.differences[1].fields == ({"pointer": "/mark", "then": "a", "now": "b"},)
@@ -56,7 +56,7 @@ def test_a_changed_deed_is_told_field_by_field() -> None:
     assert held.differences[0].says == "It would have drafted send, where it was sent then."
 
 
-def test_arguments_that_are_not_kept_are_told_apart_by_their_digest() -> None:
+def test_arguments_that_are_not_kept_are_distinguished_by_their_digest() -> None:
     left_out = {"left_out": "70000 bytes"}
     then, now = (RunEffect("sent", "s", "send", left_out, digest) for digest in (b"a", b"b"))
     assert compare(_side(then), _side(then)).differences == ()

@@ -31,7 +31,7 @@ from mainspring.store.embedded import build_dsn
         ("postgresql:///x", "'x'"),
     ],
 )
-def test_an_address_is_told_without_user_and_password(url: str, text: str) -> None:
+def test_an_address_is_reported_without_user_and_password(url: str, text: str) -> None:
     assert describe_database_location(url) == text
 
 
@@ -49,11 +49,13 @@ def test_an_address_is_told_without_user_and_password(url: str, text: str) -> No
         "postgresql://u:x@one:1,two:2/x",
     ],
 )
-def test_an_address_whose_parts_cannot_be_told_apart_is_not_told(url: str) -> None:
+def test_an_address_whose_parts_cannot_be_distinguished_is_not_reported(url: str) -> None:
     assert describe_database_location(url) is None
 
 
-def test_one_that_cannot_be_reached_is_told_with_its_place_and_its_setting(tmp_path: Path) -> None:
+def test_one_that_cannot_be_reached_is_reported_with_its_place_and_its_setting(
+    tmp_path: Path,
+) -> None:
     outside = Settings(home=tmp_path, database_url="postgresql://u:hidden@db.example:7/x")
     problem = add_database_location(database_unavailable_error(), outside)
 
@@ -67,7 +69,7 @@ def test_one_that_cannot_be_reached_is_told_with_its_place_and_its_setting(tmp_p
     assert problem.retry_after == database_unavailable_error().retry_after
 
 
-def test_an_address_that_is_not_told_still_leads_to_its_setting(tmp_path: Path) -> None:
+def test_an_address_that_is_not_reported_still_leads_to_its_setting(tmp_path: Path) -> None:
     strange = Settings(home=tmp_path, database_url="postgresql://u:12/hidden@db.example/x")
     problem = add_database_location(database_unavailable_error(), strange)
 

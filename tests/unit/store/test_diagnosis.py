@@ -69,7 +69,9 @@ def test_a_closed_folder_on_the_way_is_named(tmp_path: Path) -> None:
         (errno.ENOTDIR, "data_folder_not_writable"),
     ],
 )
-def test_a_failure_of_our_own_on_the_folder_is_told(number: int, code: str, tmp_path: Path) -> None:
+def test_a_failure_of_our_own_on_the_folder_is_reported(
+    number: int, code: str, tmp_path: Path
+) -> None:
     problem = describe_folder_error(OSError(number, os.strerror(number)), tmp_path)
 
     assert problem.code == code
@@ -86,5 +88,5 @@ def test_a_failure_of_our_own_on_the_folder_is_told(number: int, code: str, tmp_
         ("FATAL:  data directory has invalid permissions", False),
     ],
 )
-def test_what_passes_by_itself_is_told_apart(text: str, expected: bool) -> None:
+def test_transient_failures_are_distinguished(text: str, expected: bool) -> None:
     assert is_lingering(text) is expected

@@ -81,7 +81,7 @@ def test_two_transactions_that_met_are_a_collision() -> None:
 
 
 @pytest.mark.parametrize(("error", "kind", "code", "retryable"), TOLD, ids=lambda v: repr(v)[:30])
-def test_an_error_is_told_by_kind_and_without_its_own_words(
+def test_an_error_is_reported_by_kind_and_without_its_own_words(
     error: Exception, kind: type[Problem], code: str, retryable: bool
 ) -> None:
     problem = convert_driver_error(error)
@@ -98,7 +98,7 @@ def test_a_problem_stays_what_it_is() -> None:
     assert convert_driver_error(problem) is problem
 
 
-def test_what_nobody_foresaw_is_named_in_the_log_alone_under_an_id_that_is_told(
+def test_what_nobody_foresaw_is_named_in_the_log_alone_under_an_id_that_is_reported(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     try:
@@ -122,7 +122,7 @@ def test_a_problem_stays_itself_and_is_not_logged(caplog: pytest.LogCaptureFixtu
     assert caplog.messages == []
 
 
-def test_two_that_met_are_told_as_that_and_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_conflict_is_reported_as_such_and_not_logged(caplog: pytest.LogCaptureFixture) -> None:
     problem = log_and_convert_error(asyncpg.DeadlockDetectedError(SECRET))
     assert isinstance(problem, Conflict)
     assert (problem.code, problem.retryable) == ("database_collision", True)

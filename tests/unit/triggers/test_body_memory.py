@@ -8,7 +8,7 @@ from mainspring.contracts.errors import LimitExceeded
 from mainspring.triggers.webhook_auth import BodyMemoryLimiter
 
 
-def test_bodies_of_all_sources_share_one_room() -> None:
+def test_bodies_of_all_sources_share_one_memory_limit() -> None:
     room = BodyMemoryLimiter(1, most=100, share=60)
     room.take("a", 60)
     room.take("b", 40)
@@ -20,7 +20,7 @@ def test_bodies_of_all_sources_share_one_room() -> None:
     assert room.taken == 100
 
 
-def test_one_source_cannot_fill_the_room() -> None:
+def test_one_source_cannot_fill_the_memory_limit() -> None:
     room = BodyMemoryLimiter(1, most=100, share=60)
     room.take("a", 60)
     with pytest.raises(LimitExceeded):
@@ -39,5 +39,5 @@ def test_what_was_counted_in_pieces_is_given_back_whatever_happens() -> None:
     assert room.taken == 0
 
 
-def test_the_largest_body_always_fits_into_an_empty_room() -> None:
+def test_the_largest_body_always_fits_when_nothing_is_held() -> None:
     BodyMemoryLimiter(500, most=100, share=60).take("a", 500)

@@ -84,7 +84,7 @@ async def test_who_is_alone_does_not_wait_and_is_not_refused(time: Time) -> None
     assert gate.let_in() == 1_002
 
 
-async def test_beside_another_workspace_a_burst_comes_in_at_a_pace_and_whole(time: Time) -> None:
+async def test_with_another_workspace_active_a_burst_is_paced_and_complete(time: Time) -> None:
     gate = _gate(time)
     await gate.call(OTHER, SELDOM)
     await gate.call(ONE, BUSY, LINE - 1)
@@ -104,7 +104,7 @@ async def test_beside_another_workspace_a_burst_comes_in_at_a_pace_and_whole(tim
     assert gate.refused() == []
 
 
-async def test_what_does_not_fit_into_the_line_is_refused_and_told_when(time: Time) -> None:
+async def test_calls_beyond_the_queue_are_refused_with_a_retry_time(time: Time) -> None:
     gate = _gate(time)
     await gate.call(OTHER, SELDOM)
     await gate.call(ONE, BUSY, 500)
@@ -121,7 +121,7 @@ async def test_what_does_not_fit_into_the_line_is_refused_and_told_when(time: Ti
     assert gate.neighbours.get_retry_delay(BUSY) == 0.0
 
 
-async def test_whoever_has_gone_is_not_reckoned_with_for_long(time: Time) -> None:
+async def test_an_idle_source_is_soon_not_counted_any_more(time: Time) -> None:
     gate = _gate(time)
     await gate.call(OTHER, SELDOM)
     await gate.call(ONE, BUSY, 200)
@@ -145,7 +145,7 @@ async def test_nobody_overtakes_those_in_line_when_the_other_has_gone(time: Time
     assert last.done()
 
 
-async def test_the_lines_of_one_workspace_leave_room_for_those_of_others(time: Time) -> None:
+async def test_the_queues_of_one_workspace_leave_capacity_for_others(time: Time) -> None:
     gate = _gate(time, most=10)
     await gate.call(OTHER, SELDOM)
     time.now += 1
@@ -160,7 +160,7 @@ async def test_the_lines_of_one_workspace_leave_room_for_those_of_others(time: T
     assert all(call.done() for call in gate.calls)
 
 
-async def test_when_there_is_no_room_whoever_has_none_yet_finds_some(time: Time) -> None:
+async def test_when_memory_is_full_a_source_without_any_still_gets_some(time: Time) -> None:
     gate = _gate(time, most=4)
     await gate.call(OTHER, SELDOM)
     time.now += 1

@@ -54,6 +54,6 @@ def test_a_key_that_cannot_be_one_is_refused_with_its_place(
     assert refused.value.code == "idempotency_key"
 
 
-def test_each_knock_has_a_run_of_its_own_that_no_other_has() -> None:
+def test_each_webhook_request_has_a_run_of_its_own() -> None:
     one, two = WebhookRequest(None, b""), WebhookRequest(None, b"")
     assert one.run_id != two.run_id

@@ -12,7 +12,7 @@ async def _settle() -> None:
         await asyncio.sleep(0)
 
 
-async def test_a_source_has_its_share_and_the_rest_stands_in_line_in_order() -> None:
+async def test_a_source_has_its_share_and_the_rest_is_queued_in_order() -> None:
     turns, order = SourceConcurrencyLimiter(2), list[int]()
 
     async def wait(number: int) -> None:
@@ -32,14 +32,14 @@ async def test_a_source_has_its_share_and_the_rest_stands_in_line_in_order() -> 
     assert (turns.waiting, order) == (0, [0, 1, 2])
 
 
-async def test_another_source_does_not_stand_in_that_line() -> None:
+async def test_another_source_does_not_wait_in_that_queue() -> None:
     turns = SourceConcurrencyLimiter(1)
     assert turns.begin("a")
     assert not turns.begin("a")
     assert turns.begin("b")
 
 
-async def test_whoever_gives_up_leaves_the_turn_to_the_next() -> None:
+async def test_a_waiter_that_gives_up_leaves_its_slot_to_the_next() -> None:
     turns = SourceConcurrencyLimiter(1)
     assert turns.begin("a")
     first = asyncio.create_task(turns.wait_for_slot("a"))

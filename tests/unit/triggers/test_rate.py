@@ -41,7 +41,7 @@ def test_one_caller_s_burst_is_not_another_s() -> None:
     assert _allowed(rate, "b", 100) == 3
 
 
-def test_whoever_is_refused_hears_when_to_come_again_and_may_then() -> None:
+def test_a_refused_caller_learns_when_to_retry_and_may_then() -> None:
     clock = _Clock()
     rate = RateLimiter(1, 4, clock=clock)
     assert rate.take("a") == 0

@@ -21,7 +21,7 @@ def _ages(*, since: timedelta | None, oldest: timedelta | None = None) -> TableA
     return TableAges(NOW, None if since is None else NOW - since, known, {})
 
 
-def test_tables_are_told_by_what_they_hold_and_the_largest_first() -> None:
+def test_tables_are_reported_by_what_they_hold_and_the_largest_first() -> None:
     tables = [
         TableSize("runs", 100, 10, 10, 0),
         TableSize("board_rows", 500, 5, 5, 0),

@@ -82,7 +82,7 @@ def test_the_same_capability_is_asked_for_nothing_else() -> None:
         assert refused.value.findings[0].pointer == pointer
 
 
-def test_what_decides_while_it_runs_is_not_rewritten_beside_an_account() -> None:
+def test_what_is_decided_at_run_time_is_not_rewritten_for_an_account() -> None:
     before = document(FETCH, NOTE)
     with pytest.raises(PermissionDenied):
         check_accounts(

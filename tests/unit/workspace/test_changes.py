@@ -29,7 +29,7 @@ def test_a_number_is_not_a_truth_value_and_one_is_one() -> None:
     assert _told({"a": 1}, {"a": 1.0}) == []
 
 
-def test_a_changed_value_is_told_with_both_values() -> None:
+def test_a_changed_value_is_reported_with_both_values() -> None:
     (change,) = list_changes({"execution": {"max_retries": 2}}, {"execution": {"max_retries": 3}})
     assert change == {
         "op": "replace",
@@ -43,7 +43,7 @@ def test_a_new_first_step_is_one_change_and_not_a_change_of_all_that_follow() ->
     assert _told(_plan("a", "b", "c"), _plan("new", "a", "b", "c")) == [("add", "/plan/0")]
 
 
-def test_a_removed_step_is_told_where_it_stood() -> None:
+def test_a_removed_step_is_reported_at_its_former_position() -> None:
     assert _told(_plan("a", "b", "c"), _plan("a", "c")) == [("remove", "/plan/1")]
 
 

@@ -106,7 +106,7 @@ def _lives(pid: int) -> bool:
         return False
 
 
-async def test_a_command_stands_before_the_file_which_still_opens_what_it_sealed(
+async def test_a_key_command_takes_precedence_over_the_file_which_still_decrypts(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "master.key"

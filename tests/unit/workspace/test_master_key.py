@@ -133,7 +133,7 @@ def test_two_keys_have_two_ids() -> None:
     assert MasterKey(b"a" * KEY_BYTES).id != MasterKey(b"b" * KEY_BYTES).id
 
 
-def test_what_is_sealed_opens_in_its_place_and_nowhere_else() -> None:
+def test_ciphertext_decrypts_in_its_place_and_nowhere_else() -> None:
     key = MasterKey(b"k" * KEY_BYTES)
     nonce, sealed = key.encrypt("välue", b"here")
 

@@ -108,7 +108,7 @@ async def test_two_agents_side_by_side_keep_their_records_apart(bench: Bench) ->
     assert len(places) == len(run["calls"]) == 8
 
 
-async def test_agent_run_can_stand_in_a_plan_itself(bench: Bench) -> None:
+async def test_agent_run_can_be_a_step_itself(bench: Bench) -> None:
     models = ScriptedModels(script=[calls(("test_echo", {"a": 1})), ends(5)])
     config = {**ASK, "tools": ["test.echo"]}
     async with agents_bench(bench, models) as one:

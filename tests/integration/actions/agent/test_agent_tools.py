@@ -52,7 +52,7 @@ async def test_a_pattern_is_narrowed_by_the_grants_and_what_is_outside_is_out_of
     assert not bench.outside.tries
 
 
-async def test_a_pattern_stands_for_what_there_was_when_the_definition_was_saved(
+async def test_a_pattern_matches_what_existed_when_the_definition_was_saved(
     bench: Bench,
 ) -> None:
     async def later(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
@@ -117,7 +117,7 @@ async def test_fixed_arguments_are_neither_seen_nor_changed_by_the_model(bench: 
     assert "xoxb" not in everything
 
 
-async def test_what_a_grant_pins_stands_in_the_schema_and_holds_at_the_gate(bench: Bench) -> None:
+async def test_what_a_grant_pins_is_in_the_schema_and_holds_at_the_gate(bench: Bench) -> None:
     async def read(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
         return dict(arguments)
 
@@ -241,7 +241,7 @@ async def test_what_a_program_asks_wrongly_is_said_before_any_model_is_asked(ben
     assert not models.requests
 
 
-async def test_a_tool_that_fails_is_told_to_the_model_and_to_nobody_else(bench: Bench) -> None:
+async def test_a_tool_failure_is_reported_to_the_model_and_to_nobody_else(bench: Bench) -> None:
     models = ScriptedModels(
         script=[
             calls(("test_flaky", {"failures": 9}), ("test_flaky", {"failures": 9, "permanent": 1})),

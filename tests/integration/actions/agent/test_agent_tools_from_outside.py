@@ -14,7 +14,7 @@ from tests.kit.mcp_server import McpDouble, Script, mcp_server
 from tests.kit.tool_servers import LOOK, three
 
 
-async def test_an_agent_has_the_tools_of_a_pattern_beside_one_of_ours(bench: Bench) -> None:
+async def test_an_agent_has_the_tools_of_a_pattern_alongside_one_of_ours(bench: Bench) -> None:
     models = ScriptedModels(reply=ends())
     async with mcp_server(McpDouble(Script(tools=three()))) as server:
         settings = replace(bench.application.settings, egress_allow=frozenset({server.pair}))

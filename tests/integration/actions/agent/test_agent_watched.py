@@ -15,7 +15,7 @@ from tests.kit.agents import (
 from tests.kit.bench import Bench
 
 
-async def test_whoever_watches_hears_of_what_was_not_done_and_what_the_model_was_told(
+async def test_watchers_see_what_was_not_done_and_what_the_model_was_sent(
     bench: Bench,
 ) -> None:
     models = ScriptedModels(

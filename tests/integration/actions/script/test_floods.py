@@ -6,7 +6,7 @@ from tests.kit.bench import Bench
 from tests.kit.scripts import script
 
 
-async def test_an_answer_that_is_too_large_is_told_as_that(bench: Bench) -> None:
+async def test_an_answer_that_is_too_large_is_reported_as_such(bench: Bench) -> None:
     run = await bench.run(script('return "x".repeat(20_000_000);', sdk=False))
     assert run["error"]["code"] == "script_answer"
     assert "16 MB" in run["error"]["detail"]

@@ -87,7 +87,7 @@ async def test_only_what_the_script_prints_itself_counts_and_it_only_adds(
     assert outside.answered == 1
 
 
-async def test_marks_cannot_make_room_and_a_script_at_its_cap_is_killed_at_once(
+async def test_marks_do_not_raise_the_cap_and_a_script_at_its_cap_is_killed_at_once(
     models: tuple[Bench, FakeModels],
 ) -> None:
     """It would count for ever and never look at an answer; nobody asks it to stop."""

@@ -59,7 +59,7 @@ async def test_a_script_killed_in_mid_run_writes_nothing_twice(bench: Bench) -> 
     assert run["effects"] == 3
 
 
-async def test_calls_side_by_side_are_told_by_what_they_ask(bench: Bench) -> None:
+async def test_concurrent_calls_are_matched_by_their_arguments(bench: Bench) -> None:
     boards = Boards(bench.application)
     board_id = await boards.create()
     source = """

@@ -56,7 +56,7 @@ async def test_an_exported_function_is_given_everything_it_needs(bench: Bench) -
     assert run["output"] == {"who": "me", "step": "main"}, run["error"]
 
 
-async def test_a_script_that_misses_its_own_output_schema_is_told_so_and_not_run_again(
+async def test_a_script_that_violates_its_output_schema_fails_and_is_not_retried(
     bench: Bench,
 ) -> None:
     source = """
@@ -77,7 +77,7 @@ async def test_a_script_that_misses_its_own_output_schema_is_told_so_and_not_run
     assert [one["attempt"] for one in run["steps"]] == [1]
 
 
-async def test_what_was_not_granted_is_refused_at_the_door_and_not_by_the_sdk(
+async def test_what_was_not_granted_is_refused_by_the_gate_and_not_by_the_sdk(
     bench: Bench,
 ) -> None:
     source = """
@@ -100,7 +100,7 @@ async def test_a_refusal_that_nobody_catches_is_the_problem_of_the_step(bench: B
     assert run["error"]["code"] == "never"
 
 
-async def test_what_a_script_throws_is_told_with_its_line(bench: Bench) -> None:
+async def test_what_a_script_throws_is_reported_with_its_line(bench: Bench) -> None:
     run = await bench.run(script('const a = 1;\nthrow new TypeError("no such thing");'))
     assert run["status"] == "failed"
     assert run["error"]["code"] == "script_failed"

@@ -60,7 +60,7 @@ def _plan(source: str, *hosts: str) -> dict[str, Any]:
 Outward = tuple[Bench, Echo, Echo, str, str]
 
 
-async def test_a_secret_is_put_in_at_the_door_and_never_reaches_the_script(
+async def test_a_secret_is_inserted_by_the_gate_and_never_reaches_the_script(
     outward: Outward,
 ) -> None:
     bench, one, _, here, _ = outward
@@ -123,7 +123,7 @@ async def test_a_placeholder_that_is_made_up_while_it_runs_is_refused_everywhere
     assert len(one.heads) == 1
 
 
-async def test_what_a_stranger_sends_never_stands_for_a_secret(outward: Outward) -> None:
+async def test_outside_data_never_resolves_to_a_secret(outward: Outward) -> None:
     bench, one, _, here, _ = outward
     source = """
         const said = [];

@@ -195,7 +195,7 @@ async def test_each_member_has_their_own_and_nobody_uses_anothers(here: Accounts
     assert here.provider.families[0].ended
 
 
-async def test_a_draft_goes_over_the_connection_of_whoever_made_the_automation(
+async def test_a_draft_uses_the_connection_of_the_automations_author(
     here: Accounts,
 ) -> None:
     await connected(here)

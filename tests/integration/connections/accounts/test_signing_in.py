@@ -125,7 +125,7 @@ async def test_somebody_else_cannot_finish_what_was_begun(here: Accounts) -> Non
     assert not here.provider.calls
 
 
-async def test_too_little_agreed_to_is_told_and_changes_nothing(here: Accounts) -> None:
+async def test_too_little_agreed_to_is_reported_and_changes_nothing(here: Accounts) -> None:
     here.provider.agreed = SCOPES[0]
     some = await connected(here)
     here.provider.agreed = None

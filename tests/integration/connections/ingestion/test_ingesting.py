@@ -55,7 +55,7 @@ def _odd_things() -> list[Item | UnreadableItem]:
     ]
 
 
-async def test_what_was_read_is_kept_once_and_told_once(bench: Bench) -> None:
+async def test_what_was_read_is_stored_once_and_published_once(bench: Bench) -> None:
     parcels = Parcels([*(parcel(n, f"Red {n}") for n in range(7)), *_odd_things()])
     async with reading(bench, parcels) as (here, member):
         found = await member.call(
@@ -215,7 +215,7 @@ async def test_the_place_in_one_account_says_nothing_of_another(bench: Bench) ->
         assert await places() == 0
 
 
-async def test_a_run_polls_under_its_grant_and_waits_as_it_is_told(bench: Bench) -> None:
+async def test_a_run_polls_under_its_grant_and_waits_as_requested(bench: Bench) -> None:
     parcels = Parcels([parcel(1)], problems=[UpstreamError("Busy.", code="busy", retry_after=0.2)])
     pinned = [{"capability": "poll_integration", "params": {"source": "parcels"}}]
     async with reading(bench, parcels) as (here, _):

@@ -189,7 +189,7 @@ async def test_two_servers_with_a_tool_of_one_name_do_not_mix(shop: ToolServers)
     assert (told(shop.notes), told(shop.other)) == (["b"], ["a"])
 
 
-async def test_no_alias_stands_for_what_is_ours_or_for_another_connection(
+async def test_no_alias_shadows_a_built_in_or_another_connection(
     shop: ToolServers,
 ) -> None:
     await shop.connect("notes")
@@ -284,7 +284,7 @@ async def test_what_is_given_for_signing_in_must_fit(shop: ToolServers) -> None:
         "hang_up",
     ],
 )
-async def test_a_server_that_says_too_much_or_nonsense_is_told_and_changes_nothing(
+async def test_a_server_that_says_too_much_or_nonsense_is_reported_and_changes_nothing(
     shop: ToolServers, mode: str
 ) -> None:
     one = await shop.connect("notes")
@@ -411,7 +411,7 @@ async def test_a_run_that_calls_a_tool_that_is_held_back_says_so_and_is_not_trie
     assert names_of(shop.notes) == ["search_notes"] * 2
 
 
-async def test_what_is_held_back_is_told_once_with_the_automations_that_use_it(
+async def test_what_is_held_back_is_reported_once_with_the_automations_that_use_it(
     shop: ToolServers,
 ) -> None:
     one = await shop.connect("notes")
@@ -558,7 +558,7 @@ async def test_a_process_that_still_remembers_the_old_tool_does_not_call_it(
     assert names_of(shop.notes) == ["search_notes"]
 
 
-async def test_what_is_held_back_is_no_word_but_for_whoever_names_it(shop: ToolServers) -> None:
+async def test_what_is_held_back_is_hidden_except_by_name(shop: ToolServers) -> None:
     await shop.connect("notes", agree=False)
     words = shop.application.registry
     plain = await words.of(FIRST_WORKSPACE)

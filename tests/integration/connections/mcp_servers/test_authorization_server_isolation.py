@@ -228,7 +228,7 @@ async def test_what_a_renewal_of_earlier_tokens_brings_is_dropped(
         assert (await room.find(before.id)).state == "sign_in"
 
 
-async def test_whoever_does_not_come_back_is_forgotten(database: Database, tmp_path: Path) -> None:
+async def test_an_abandoned_sign_in_is_forgotten(database: Database, tmp_path: Path) -> None:
     async with mcp_server(double()) as server, open_room(database, tmp_path, [server.pair]) as room:
         connection = await room.connect(server, "oauth")
         await sent_away(room, connection)

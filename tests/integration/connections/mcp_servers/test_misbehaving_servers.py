@@ -257,7 +257,9 @@ async def test_what_was_not_used_for_long_is_forgotten_and_read_again(shop: Tool
     assert (await shop.as_other_tenant("DELETE", f"/connections/{made}")).status_code == 200
 
 
-async def test_capabilities_are_told_in_pages_to_whoever_asks_for_pages(shop: ToolServers) -> None:
+async def test_capabilities_are_listed_in_pages_for_clients_that_ask_for_pages(
+    shop: ToolServers,
+) -> None:
     await shop.connect("notes")
     whole = await shop.ask("GET", "/capabilities")
     found: list[Any] = []

@@ -85,7 +85,7 @@ async def test_a_server_that_is_away_is_tried_again_and_its_tools_stay(shop: Too
     assert shown["harvest_error"]["detail"]
 
 
-async def test_whoever_signs_in_elsewhere_comes_back_to_a_workspace_with_tools(
+async def test_signing_in_elsewhere_returns_to_a_workspace_with_tools(
     shop: ToolServers,
 ) -> None:
     shop.notes.script.oauth = True
@@ -133,7 +133,7 @@ async def test_coming_back_with_nonsense_is_a_page_that_says_so(shop: ToolServer
     assert not any("<b>no" in answer.text for answer in answers)
 
 
-async def test_what_is_not_there_is_told_as_that(shop: ToolServers) -> None:
+async def test_what_is_not_there_is_reported_as_such(shop: ToolServers) -> None:
     one = await shop.connect("notes")
     agree = {"tools": [{"name": "no_such", "hash": "0" * 64}]}
     refusal = await shop.refused("POST", f"/connections/{one}/agree", agree)

@@ -157,7 +157,7 @@ async def test_a_server_of_tokens_that_is_away_matters_only_once_the_token_has_e
         await room.ask(ended)
 
 
-async def test_a_worker_that_is_lost_with_the_answer_in_its_hands_is_told_of(
+async def test_a_worker_lost_after_the_answer_is_reported(
     database: Database, tmp_path: Path
 ) -> None:
     async with one_room(database, tmp_path) as (double, room):

@@ -126,7 +126,7 @@ async def test_running_a_file_shows_the_grants_that_a_pattern_over_tools_gives(
     assert "cannot be asked now" in " ".join(said.split())
 
 
-async def test_what_is_not_there_gets_a_way_out_and_no_pattern_stands_for_what_changes_automations(
+async def test_what_is_missing_gets_a_remedy_and_no_pattern_matches_what_changes_automations(
     shop: ToolServers,
 ) -> None:
     await shop.connect("notes")
@@ -153,7 +153,7 @@ async def test_what_is_not_there_gets_a_way_out_and_no_pattern_stands_for_what_c
     assert "delete_automation" in {one["capability"] for one in named["grants"]}
 
 
-async def test_another_token_lets_a_connection_in_again_and_keeps_what_was_agreed_to(
+async def test_a_new_token_restores_a_connection_and_keeps_what_was_agreed_to(
     shop: ToolServers,
 ) -> None:
     one = await shop.connect("notes")

@@ -110,7 +110,7 @@ async def test_a_connection_without_a_token_asks_for_a_person_before_anything_is
         assert double.sent == []
 
 
-async def test_what_a_tool_says_of_its_failure_is_told_and_does_not_count_against_the_server(
+async def test_what_a_tool_says_of_its_failure_is_reported_and_does_not_count_against_the_server(
     database: Database, tmp_path: Path
 ) -> None:
     async with both(database, tmp_path) as (double, room):
@@ -131,7 +131,7 @@ async def test_what_a_tool_says_of_its_failure_is_told_and_does_not_count_agains
         assert (found.failures_in_row, found.last_error) == (0, None)
 
 
-async def test_an_answer_is_its_structure_or_its_text_and_pictures_are_only_told_of(
+async def test_an_answer_is_its_structure_or_its_text_and_pictures_are_only_mentioned(
     database: Database, tmp_path: Path
 ) -> None:
     async with both(database, tmp_path) as (double, room):
@@ -259,7 +259,7 @@ async def test_schemas_that_are_wrong_or_refer_to_themselves_are_handed_on_as_th
         assert all("elsewhere" not in one.path for one in double.sent)
 
 
-async def test_a_server_that_is_not_there_or_not_allowed_is_told_and_counted(
+async def test_a_server_that_is_not_there_or_not_allowed_is_reported_and_counted(
     database: Database, tmp_path: Path
 ) -> None:
     async with both(database, tmp_path) as (double, room):
@@ -286,7 +286,7 @@ async def test_a_server_that_is_not_there_or_not_allowed_is_told_and_counted(
         assert found.last_failed_at is not None
 
 
-async def test_whoever_stops_in_the_middle_says_nothing_about_the_server(
+async def test_a_cancelled_call_does_not_count_against_the_server(
     database: Database, tmp_path: Path
 ) -> None:
     async with both(database, tmp_path) as (double, room):

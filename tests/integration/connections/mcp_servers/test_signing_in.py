@@ -107,7 +107,7 @@ async def test_a_member_signs_in_and_the_tools_can_be_called(
         assert hay.found(secret | {"verifier": verifiers.pop(), "state": asked["state"]}) == []
 
 
-async def test_whoever_signs_in_again_is_known_there_already(
+async def test_signing_in_again_reuses_the_registered_client(
     database: Database, tmp_path: Path
 ) -> None:
     async with ready(database, tmp_path) as (double, room, connection):
@@ -117,7 +117,7 @@ async def test_whoever_signs_in_again_is_known_there_already(
         assert (len(double.registered), double.exchanges) == (1, 2)
 
 
-async def test_what_comes_back_works_once_for_whoever_left_and_for_ten_minutes(
+async def test_a_redirect_works_once_for_the_person_who_started_it_and_for_ten_minutes(
     database: Database, tmp_path: Path
 ) -> None:
     async with ready(database, tmp_path) as (double, room, connection):
@@ -232,7 +232,7 @@ async def test_a_server_of_tokens_on_a_private_address_is_never_dialled(
         assert private.dialled == 0
 
 
-async def test_a_refusal_is_told_in_a_word_of_the_standard_and_changes_nothing(
+async def test_a_refusal_is_reported_in_a_word_of_the_standard_and_changes_nothing(
     database: Database, tmp_path: Path
 ) -> None:
     async with ready(database, tmp_path) as (double, room, connection):

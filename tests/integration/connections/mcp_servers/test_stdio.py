@@ -56,7 +56,7 @@ async def test_a_program_knows_its_own_values_and_nothing_else_of_ours(
         assert (await room.find(connection.id)).last_ok_at is not None
 
 
-async def test_chatter_beside_the_protocol_is_passed_over_and_logged_without_secrets(
+async def test_output_outside_the_protocol_is_skipped_and_logged_without_secrets(
     database: Database, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -72,7 +72,7 @@ async def test_chatter_beside_the_protocol_is_passed_over_and_logged_without_sec
     ("mode", "code"),
     [("crash", "program_failed"), ("huge", "response_too_large"), ("silent", "timed_out")],
 )
-async def test_a_program_that_fails_is_told_within_its_bounds(
+async def test_a_program_that_fails_is_reported_within_its_bounds(
     database: Database, tmp_path: Path, mode: str, code: str
 ) -> None:
     seconds = 2 if mode == "silent" else 10
@@ -122,7 +122,7 @@ async def test_a_new_secret_or_a_look_at_its_tools_starts_the_program_anew(
         await _until_gone([first["pid"], second["pid"]])
 
 
-async def test_looking_at_tools_beside_calls_takes_no_program_twice(
+async def test_listing_tools_during_calls_starts_no_program_twice(
     database: Database, tmp_path: Path
 ) -> None:
     async with program(database, tmp_path) as (room, connection):
@@ -211,7 +211,7 @@ async def test_a_program_is_gone_after_its_use_with_all_that_it_started(
             await asyncio.sleep(0.01)
 
 
-async def test_a_program_is_gone_with_whoever_started_it(tmp_path: Path) -> None:
+async def test_a_program_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
     told = str(tmp_path / "pids")
     command = [sys.executable, str(PROGRAM), "daemon", told]
     start = (
@@ -275,7 +275,7 @@ def _alive(pid: int) -> bool:
     return state != "Z"
 
 
-async def test_a_command_that_is_none_is_refused_and_one_that_is_not_there_is_told(
+async def test_an_invalid_command_is_refused_and_a_missing_one_is_reported(
     database: Database, tmp_path: Path
 ) -> None:
     async with open_room(database, tmp_path, []) as room:

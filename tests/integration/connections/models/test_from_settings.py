@@ -57,7 +57,7 @@ async def test_the_same_key_changes_nothing_and_another_takes_its_place(bench: B
     assert result == 2
 
 
-async def test_what_cannot_be_used_is_told_without_the_key_and_keeps_nobody_from_starting(
+async def test_what_cannot_be_used_is_reported_without_the_key_and_keeps_nobody_from_starting(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     bad = Settings(anthropic_key="two words", groq_key=KEY, groq_url="ftp://nowhere")

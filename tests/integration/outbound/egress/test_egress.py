@@ -183,7 +183,7 @@ async def test_a_listed_name_is_resolved_and_reached(visit: Visit) -> None:
     assert (await outing.egress.send(HttpRequest("GET", url, {}, {}))).url == url
 
 
-async def test_nobody_at_the_door_is_worth_another_try(visit: Visit) -> None:
+async def test_a_refused_connection_is_retried(visit: Visit) -> None:
     async with local_server(always(OK)) as gone:
         port = gone.port
     egress = Egress(Limits(), [f"127.0.0.1:{port}"])
@@ -373,7 +373,7 @@ async def test_what_is_no_part_of_a_body_is_bounded_too(
     assert not isinstance(problem, DeadlineExceeded)
 
 
-async def test_a_body_in_one_byte_chunks_lets_other_work_go_on(visit: Visit) -> None:
+async def test_a_body_in_one_byte_chunks_does_not_block_other_work(visit: Visit) -> None:
     outing = await visit(always(_chunked([b"x"] * 20_000)))
     turns = 0
 
@@ -475,7 +475,7 @@ async def test_an_answer_behind_an_answer_is_never_taken_for_the_next_one(visit:
     assert bodies == [b"ok"] * 5
 
 
-async def test_a_redirect_to_a_listed_neighbour_arrives_without_what_is_sensitive(
+async def test_a_redirect_to_another_listed_host_drops_sensitive_headers(
     visit: Visit,
 ) -> None:
     second = await visit(always(OK))
@@ -500,7 +500,7 @@ async def test_a_redirect_to_a_listed_neighbour_arrives_without_what_is_sensitiv
     assert b"X-Plain: p" in second.server.requests[0]
 
 
-async def test_a_redirect_to_a_neighbour_that_is_not_listed_is_refused(visit: Visit) -> None:
+async def test_a_redirect_to_a_host_that_is_not_listed_is_refused(visit: Visit) -> None:
     second = await visit(always(OK))
     to = f"http://127.0.0.1:{second.server.port}/"
     first = await visit(always(answer(302, Location=to)))

@@ -118,7 +118,7 @@ async def test_smtps_is_encrypted_from_the_first_byte(tmp_path: Path) -> None:
     assert (unknown.code, unknown.retryable) == ("mail_tls", False)
 
 
-async def test_a_wrong_password_is_told_once_and_never_shown() -> None:
+async def test_a_wrong_password_is_reported_once_and_never_shown() -> None:
     post = MailServerDouble()
     async with mail_server(post, sign_in=True) as port:
         wrong = await _failure(_signed_in(port, "offered", "wr0ng-word"))
@@ -154,7 +154,7 @@ async def test_four_means_not_now_and_five_means_never(
     assert reply in refusal.detail
 
 
-async def test_who_was_refused_among_others_is_told() -> None:
+async def test_who_was_refused_among_others_is_reported() -> None:
     post = MailServerDouble(refusals={"bob@example.com": "550 5.1.1 No such user"})
     async with mail_server(post) as port:
         receipt = await _sent(SmtpServer("127.0.0.1", port))

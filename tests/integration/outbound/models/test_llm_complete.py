@@ -66,7 +66,7 @@ async def _money(bench: Bench) -> tuple[Decimal, int]:
     return row["booked"], row["open"]
 
 
-async def test_a_run_asks_and_is_told_what_it_took(bench: Bench) -> None:
+async def test_a_run_asks_and_gets_the_token_usage(bench: Bench) -> None:
     models = FakeModels(
         script=[ModelReply("Yes.\x00", "small-2", 1_000, 10, 400, "max_tokens", "outside")],
         prices={"small": Price(Decimal(2), Decimal(10), Decimal("0.5"))},
@@ -171,7 +171,9 @@ async def test_a_model_whose_price_nobody_knows_is_not_asked(bench: Bench) -> No
     assert await _money(bench) == (Decimal(0), 0)
 
 
-async def test_without_a_model_a_run_is_told_so_and_a_dry_run_goes_on(bench: Bench) -> None:
+async def test_without_a_model_a_run_fails_with_a_reason_and_a_dry_run_continues(
+    bench: Bench,
+) -> None:
     async with models_bench(bench, None) as one:
         live = await one.run(_plan(HELLO))
         dry = await one.run(_plan(HELLO), mode="dry_run")

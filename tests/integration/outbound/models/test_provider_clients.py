@@ -207,7 +207,7 @@ async def test_what_was_read_from_the_cache_or_put_into_it_is_counted() -> None:
 
 
 @pytest.mark.parametrize("kind", ["anthropic", "compatible"])
-async def test_thoughts_are_told_and_go_back_to_who_thought_them(kind: Kind) -> None:
+async def test_thoughts_are_reported_and_returned_to_their_provider(kind: Kind) -> None:
     first = Answer("Hm.", thoughts="The lamp?", calls=(Call("look_up", {"at": "x"}),))
     asked = said("Find it.", tools=(LOOK,))
     async with connected([first, "Found.", "Found."]) as connection:
@@ -267,7 +267,7 @@ async def test_arguments_that_are_no_object_are_handed_on_as_text() -> None:
     assert [call.arguments for call in one.calls] == ['{"at": "x"', "[1, 2]", "look at x", {}]
 
 
-async def test_calls_of_one_answer_can_be_told_apart() -> None:
+async def test_calls_of_one_answer_can_be_distinguished() -> None:
     call = {"id": "same", "type": "function", "function": {"name": "look_up", "arguments": "{}"}}
     body = {
         "id": "1",
@@ -307,7 +307,7 @@ async def test_thinking_that_only_the_total_counts_is_paid_for() -> None:
 
 
 @pytest.mark.parametrize("kind", BOTH)
-async def test_the_key_stands_in_its_header_and_in_nothing_that_a_library_holds(
+async def test_the_key_is_in_its_header_and_in_nothing_that_a_library_holds(
     kind: Kind, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("anthropic", "openai", "httpx2", "httpcore2", "pydantic_ai"):
@@ -352,7 +352,7 @@ def _insides(thing: object) -> str:
         return ""
 
 
-async def test_a_server_without_a_key_is_told_none() -> None:
+async def test_a_server_without_a_key_is_sent_none() -> None:
     async with connected(["Hello."], key=None) as connection:
         connection.secrets.clear()
         await connection.ask("compatible", "Hello?")

@@ -243,7 +243,7 @@ async def test_a_server_that_is_not_there_was_not_asked(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize("kind", BOTH)
-async def test_an_address_inside_the_house_is_not_called(kind: Kind) -> None:
+async def test_a_private_address_is_not_called(kind: Kind) -> None:
     dial = RecordingDial()
     names = ResolverDouble({"models.example": ["10.0.0.7"]})
     egress = Egress(Limits(), resolve=names, dial=dial)

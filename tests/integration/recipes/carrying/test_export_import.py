@@ -177,7 +177,7 @@ async def test_a_workspace_comes_out_with_the_same_bytes_after_it_went_in_elsewh
     assert await there.files(rows=True) == files
 
 
-async def test_what_clashes_is_refused_changed_or_brought_in_beside_it(bench: Bench) -> None:
+async def test_conflicts_are_refused_replaced_or_imported_under_another_name(bench: Bench) -> None:
     here, there = await _places(bench)
     await _furnish(bench, here)
     files = await here.files()
@@ -273,7 +273,7 @@ async def test_a_folder_with_any_problem_stores_nothing_of_itself(bench: Bench) 
         assert await there.count() == before
 
 
-async def test_whoever_may_not_edit_neither_exports_nor_imports(bench: Bench) -> None:
+async def test_members_without_edit_rights_neither_export_nor_import(bench: Bench) -> None:
     here, _ = await _places(bench)
     viewer = Place(bench, here.space, Role.VIEWER)
 
@@ -298,7 +298,7 @@ async def test_a_file_that_leaves_out_what_is_usual_says_the_same_afterwards(ben
     assert {one["what"] for one in again["things"]} == {"unchanged"}
 
 
-async def test_rows_are_told_before_and_after_and_what_people_did_to_theirs_stays(
+async def test_row_counts_are_reported_and_changes_by_people_stay(
     bench: Bench,
 ) -> None:
     here, _ = await _places(bench)

@@ -87,7 +87,7 @@ async def test_a_name_that_looks_like_an_id_is_a_name_first(
     assert (await find_automation(services, str(other)[:8]))["id"] == misleading
 
 
-async def test_archived_ones_come_last_and_several_of_a_name_are_told_apart_by_id(
+async def test_archived_ones_come_last_and_several_of_a_name_are_distinguished_by_id(
     bench: Bench,
     services: ApplicationServices,
     command_context: CommandContext,
@@ -194,7 +194,7 @@ async def test_an_automation_is_shown_with_its_address_and_its_next_moment(
 # --- files
 
 
-async def test_an_export_is_imported_beside_what_is_there_and_never_over_it_unasked(
+async def test_an_import_never_overwrites_what_exists_unasked(
     bench: Bench,
     command_context: CommandContext,
     screen: Screen,
@@ -348,7 +348,7 @@ async def test_a_list_fits_eighty_columns_without_a_broken_word(
 # --- runs
 
 
-async def test_a_run_is_tried_by_hand_with_what_a_trigger_would_tell(
+async def test_a_run_is_tried_manually_with_a_trigger_payload(
     bench: Bench,
     command_context: CommandContext,
     screen: Screen,
@@ -532,7 +532,7 @@ async def test_following_a_run_that_has_ended_shows_all_of_it(
 # --- events and messages
 
 
-async def test_an_event_is_told_found_by_its_beginning_and_told_again(
+async def test_an_event_is_published_found_by_prefix_and_published_again(
     command_context: CommandContext, screen: Screen, capsys: pytest.CaptureFixture[str]
 ) -> None:
     await tell(command_context, screen, "orders.paid", '{"total": 5}', "cli")

@@ -103,7 +103,7 @@ async def test_a_person_confirms_and_discards_by_command(
     assert bench.outside.order == ["yes"]
 
 
-async def test_what_could_not_be_sent_is_told_and_not_tried_again(
+async def test_what_could_not_be_sent_is_reported_and_not_tried_again(
     bench: Bench,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,

@@ -97,7 +97,7 @@ async def test_a_workspace_lives_in_a_folder(
     assert _version("3") == 3
 
 
-async def test_a_bad_folder_is_told_by_file_and_place(
+async def test_a_bad_folder_is_reported_by_file_and_place(
     command_context: CommandContext, screen: Screen, tmp_path: Path
 ) -> None:
     await export_folder(command_context, screen, tmp_path / "a", rows=False)

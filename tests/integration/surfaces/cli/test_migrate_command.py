@@ -75,7 +75,7 @@ async def test_a_command_does_not_migrate_an_older_database(
     assert await read_schema_version(database) == OLDER
 
 
-async def test_a_command_beside_an_older_server_says_to_stop_it_first(
+async def test_a_command_with_an_older_server_running_says_to_stop_it_first(
     bench: Bench, command: Command
 ) -> None:
     database = bench.application.database

@@ -110,7 +110,7 @@ async def test_a_file_that_runs_never_replaces_what_others_count_on(
     assert await _runs(bench) == 0
 
 
-async def test_the_same_file_and_another_name_run_beside_what_is_active(
+async def test_the_same_file_under_another_name_runs_while_the_first_is_active(
     bench: Bench,
     command_context: CommandContext,
     screen: Screen,

@@ -83,7 +83,7 @@ async def test_the_sdk_is_printed_as_it_is_served(command: Any) -> None:
     assert json.loads(told)["text"] == said
 
 
-async def test_the_doctor_says_which_walls_hold_scripts(command: Any) -> None:
+async def test_the_doctor_reports_which_isolation_layers_are_active(command: Any) -> None:
     _, said = await command("doctor", "--json")
     found = {check["name"]: check for check in json.loads(said)["checks"]}
     scripts = found["scripts"]

@@ -134,7 +134,7 @@ async def test_words_become_an_automation_in_a_conversation(
     assert "With this nothing would change." in capsys.readouterr().out
 
 
-async def test_whoever_stops_early_loses_nothing_and_nothing_is_saved(
+async def test_stopping_early_loses_nothing_and_saves_nothing(
     services: ApplicationServices,
     command_context: CommandContext,
     screen: Screen,
@@ -400,7 +400,7 @@ async def test_the_commands_say_it_all_in_words_and_in_json(command: Command) ->
     assert (await command("review", name))[0] == exits.DONE
 
 
-async def test_mail_to_the_owner_without_a_server_is_told_by_every_command(
+async def test_mail_to_the_owner_without_a_server_is_reported_by_every_command(
     command: Command, bench: Bench
 ) -> None:
     text = "every Monday at 9 Berlin time email me 'the invoices are due'"

@@ -72,7 +72,7 @@ async def test_without_a_known_token_there_is_nothing(wire: RawMcpClient, bench:
     assert not bench.outside.tries
 
 
-async def test_a_token_in_the_address_is_refused_even_beside_a_good_one(
+async def test_a_token_in_the_address_is_refused_even_with_a_valid_header(
     wire: RawMcpClient, bench: Bench
 ) -> None:
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": ECHO}
@@ -120,7 +120,7 @@ async def test_a_limited_token_sees_and_calls_what_it_names_and_nothing_else(
         assert other["message"] == missing["message"].replace("no_such_tool", "publish_event")
 
 
-async def test_a_small_role_sees_what_it_may_call_and_is_told_no_for_the_rest(
+async def test_a_limited_role_sees_what_it_may_call_and_is_refused_the_rest(
     issuer: TokenIssuer,
 ) -> None:
     viewer = await issuer.holder(TokenLimits(role=Role.VIEWER))

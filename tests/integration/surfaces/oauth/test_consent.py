@@ -54,7 +54,7 @@ async def test_who_is_not_known_or_would_be_sent_astray_is_sent_nowhere(people: 
     assert await people.application.database.fetchval("SELECT count(*) FROM client_requests") == 0
 
 
-async def test_a_wrong_request_is_told_to_the_client_with_its_state(
+async def test_a_wrong_request_is_reported_to_the_client_with_its_state(
     people: Api, ada: Browser
 ) -> None:
     guest = await register(people)

@@ -53,7 +53,7 @@ async def test_a_token_that_is_being_made_does_not_outlive_the_password(
     assert used.status_code == 401, used.json()
 
 
-async def test_whoever_came_before_the_new_password_makes_no_token_after_it(
+async def test_a_session_from_before_the_new_password_makes_no_token(
     people: Api, ada: Browser
 ) -> None:
     database = people.application.database

@@ -47,7 +47,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-async def test_a_client_is_told_where_to_go_under_the_name_it_used(people: Api) -> None:
+async def test_a_client_gets_addresses_under_the_host_name_it_used(people: Api) -> None:
     port = people.address.rpartition(":")[2]
     for host in (f"127.0.0.1:{port}", f"localhost:{port}"):
         for suffix in ("", "/mcp"):

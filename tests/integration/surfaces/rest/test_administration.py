@@ -41,7 +41,7 @@ async def test_bad_input_is_named_and_adds_nobody(people: Api) -> None:
     assert await people.application.database.fetchval("SELECT count(*) FROM users") == 1
 
 
-async def test_a_person_is_added_shut_out_let_in_and_helped_back(people: Api) -> None:
+async def test_a_person_is_added_suspended_restored_and_recovered(people: Api) -> None:
     database = people.application.database
     made = await people.client.post(USERS, json={"email": "ada@example.org", "name": "Ada"})
     assert made.status_code == 201

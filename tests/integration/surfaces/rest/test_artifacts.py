@@ -111,7 +111,7 @@ async def test_an_artifact_tells_everything_but_its_bytes(artifacts: ArtifactSer
     assert "workspace_id" not in told
 
 
-async def test_nothing_is_told_without_a_token(artifacts: ArtifactServer) -> None:
+async def test_nothing_is_revealed_without_a_token(artifacts: ArtifactServer) -> None:
     one = await artifacts.add()
     for path in (BASE, f"{BASE}/{one.id}", f"{BASE}/{one.id}/content"):
         assert (await artifacts.api.anonymous.get(path)).status_code == 401
@@ -221,7 +221,7 @@ async def test_a_link_does_not_outlive_its_artifact(artifacts: ArtifactServer) -
         ({"minutes": 1}, "/minutes"),
     ],
 )
-async def test_a_wish_for_a_link_that_cannot_be_is_refused_where_it_stands(
+async def test_a_wish_for_a_link_that_cannot_be_is_refused_at_its_position(
     artifacts: ArtifactServer, body: dict[str, Any], pointer: str
 ) -> None:
     one = await artifacts.add()

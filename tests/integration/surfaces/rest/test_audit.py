@@ -59,7 +59,7 @@ async def test_a_bad_question_is_refused_by_its_place(
     assert [error["pointer"] for error in answer.json()["errors"]] == [pointer]
 
 
-async def test_what_was_done_stands_there_with_who_did_it(api: Api) -> None:
+async def test_actions_are_recorded_with_their_actor(api: Api) -> None:
     automation_id = await _lived(api)
 
     entries = (await _get(api))["items"]
@@ -82,7 +82,9 @@ async def test_what_was_done_stands_there_with_who_did_it(api: Api) -> None:
     assert SECRET_GOAL not in str(entries)
 
 
-async def test_what_changes_nothing_is_not_told_and_what_does_names_its_thing(api: Api) -> None:
+async def test_calls_without_changes_are_not_logged_and_changes_name_their_resource(
+    api: Api,
+) -> None:
     made = (await api.client.post(f"{ROOT}/automations", json=DOCUMENT)).json()
     same = await api.client.put(f"{ROOT}/automations/{made['id']}", json=DOCUMENT)
     assert same.json()["changed"] is False

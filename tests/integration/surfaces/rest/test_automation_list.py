@@ -101,7 +101,7 @@ async def test_the_list_says_how_each_automation_is_doing(api: Api, bench: Bench
     assert len((await api.client.get(f"{V1}/runs?mode=live")).json()["items"]) == 3
 
 
-async def test_grants_are_told_with_their_use(api: Api, bench: Bench) -> None:
+async def test_grants_are_reported_with_their_use(api: Api, bench: Bench) -> None:
     asks = step("note", "test.echo", {"mark": "a"})
     await bench.run(document(asks, name="Notes"))
     automation_id = (await api.client.get(f"{V1}/automations")).json()["items"][0]["id"]

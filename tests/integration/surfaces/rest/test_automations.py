@@ -229,7 +229,7 @@ async def test_an_automation_is_made_paused_and_read_back(api: Api) -> None:
     assert (again.status_code, again.json()["changed"]) == (200, False)
 
 
-async def test_the_secrets_of_an_automation_are_told_with_where_they_go(api: Api) -> None:
+async def test_the_secrets_of_an_automation_are_reported_with_where_they_go(api: Api) -> None:
     source = """
     await brains.http_fetch({url: "https://a.example/", headers: {x: "{{secrets.dotted}}"}});
     await brains.http_fetch({url: "https://a.example/", headers: {y: "{{in_script}}"}});
@@ -330,7 +330,7 @@ async def test_automations_are_listed_as_documented(api: Api) -> None:
     assert (await api.client.get(f"{V1}/automations?state=active")).json()["items"] == []
 
 
-async def test_a_paused_automation_is_run_by_hand(api: Api, bench: Bench) -> None:
+async def test_a_paused_automation_is_run_manually(api: Api, bench: Bench) -> None:
     needs = {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}
     written = document(
         step("say", "transform_data", {"output": "{{ inputs.n + 1 }}"}),
@@ -349,7 +349,7 @@ async def test_a_paused_automation_is_run_by_hand(api: Api, bench: Bench) -> Non
         assert (wrong.status_code, _pointers(wrong)) == (422, [pointer])
 
 
-async def test_a_run_by_hand_needs_no_body(api: Api) -> None:
+async def test_a_manual_run_needs_no_body(api: Api) -> None:
     place = f"{V1}/automations/{await _made(api)}/run"
     said = {"Content-Type": "application/json"}
     assert (await api.client.post(place, headers=said, content=b"")).status_code == 202
@@ -368,7 +368,7 @@ async def test_a_run_asked_for_twice_with_one_key_is_one_run(api: Api) -> None:
     assert await api.application.database.fetchval("SELECT count(*) FROM runs") == 1
 
 
-async def test_the_header_of_a_run_by_hand_is_its_key_as_much_as_the_body_is(api: Api) -> None:
+async def test_the_header_of_a_manual_run_is_its_key_as_much_as_the_body_is(api: Api) -> None:
     taken = {"schema": {"type": "object", "properties": {"a": {"type": "integer"}}}}
     place = f"{V1}/automations/{await _made(api, _says(inputs=taken))}/run"
     key, inputs = {"Idempotency-Key": "order-7"}, {"inputs": {"a": 1}}
@@ -432,7 +432,7 @@ _NO_VERSIONS = [
 ]
 
 
-async def test_versions_that_are_not_there_are_told(api: Api) -> None:
+async def test_versions_that_are_not_there_are_reported(api: Api) -> None:
     place = f"{V1}/automations/{await _made(api)}"
     for tail, status in _NO_VERSIONS:
         answer = await api.client.get(place + tail)
@@ -495,7 +495,7 @@ async def test_the_inbox_is_read_message_by_message_and_as_a_whole(api: Api, ben
     assert (await api.client.get(f"{V1}/inbox?unread=true")).json()["items"] == []
 
 
-async def test_messages_that_are_not_there_are_told(api: Api) -> None:
+async def test_messages_that_are_not_there_are_reported(api: Api) -> None:
     missing = await api.client.post(f"{V1}/inbox/{generate_id()}/read")
     assert (missing.status_code, missing.json()["code"]) == (404, "no_message")
     for query in ("unread=perhaps", "unread=", "read=1"):
@@ -505,7 +505,7 @@ async def test_messages_that_are_not_there_are_told(api: Api) -> None:
     assert (wrong.status_code, _pointers(wrong)) == (422, ["/up_to"])
 
 
-async def test_strangers_are_not_let_in(api: Api) -> None:
+async def test_unauthenticated_callers_are_refused(api: Api) -> None:
     automation_id = await _made(api)
     for method, tail in _PLACES:
         answer = await api.anonymous.request(method, f"{V1}/automations/{automation_id}{tail}")

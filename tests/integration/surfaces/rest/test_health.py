@@ -29,7 +29,7 @@ async def _until(api: Api, status: int) -> dict[str, object]:
     return shown
 
 
-async def test_a_well_house_says_so_to_everybody(api: Api) -> None:
+async def test_a_healthy_installation_says_so_to_everybody(api: Api) -> None:
     shown = await _until(api, 200)
 
     assert shown["status"] == "ok"
@@ -37,7 +37,7 @@ async def test_a_well_house_says_so_to_everybody(api: Api) -> None:
     assert (await api.anonymous.get("/api/v1/health/ready")).json()["status"] == "ok"
 
 
-async def test_a_schedule_that_stands_still_turns_health_red_until_it_moves(
+async def test_a_schedule_that_stalls_turns_health_red_until_it_moves(
     bench: Bench, api: Api
 ) -> None:
     await bench.save(document(PLAN, triggers=[SCHEDULE]))
@@ -80,7 +80,7 @@ async def test_a_database_that_hangs_is_not_waited_for(
     assert (await _until(api, 200))["status"] == "ok"
 
 
-async def test_a_database_whose_processes_stand_still_is_not_waited_for(
+async def test_a_database_whose_processes_stall_is_not_waited_for(
     bench: Bench, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await _until(api, 200)

@@ -70,7 +70,7 @@ async def test_bad_input_is_named_and_changes_nobody(people: Api) -> None:
     assert found["invitations"] == []
 
 
-async def test_whoever_is_asked_in_joins_by_the_link_and_not_before(people: Api) -> None:
+async def test_an_invited_person_joins_by_the_link_and_not_before(people: Api) -> None:
     token = await _invited(people, "ada@example.org")
     listed = (await people.client.get(f"{ROOT}/members")).json()
     assert [entry["email"] for entry in listed["invitations"]] == ["ada@example.org"]

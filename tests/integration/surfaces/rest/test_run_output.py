@@ -39,7 +39,7 @@ async def told(answer: httpx2.Response) -> AsyncIterator[dict[str, Any]]:
             event[name] = value
 
 
-async def test_what_a_script_says_is_told_while_it_runs_and_read_afterwards(
+async def test_what_a_script_says_is_reported_while_it_runs_and_read_afterwards(
     api: Api, bench: Bench
 ) -> None:
     made = await bench.dispatch(script(SOURCE, "test.hang"))

@@ -46,7 +46,7 @@ def _problem(answer: bytes) -> tuple[int, dict[str, Any]]:
     return int(head.split()[1]), json.loads(body)
 
 
-async def test_the_server_tells_its_port_and_ends_when_it_is_told(bench: Bench) -> None:
+async def test_the_server_reports_its_port_and_stops_when_asked(bench: Bench) -> None:
     async with served(bench.application) as api:
         assert (await api.anonymous.get("/api/v1/health/live")).status_code == 200
         address = api.address

@@ -88,7 +88,7 @@ async def test_what_the_browser_holds_is_kept_as_a_hash_alone(people: Api) -> No
         assert owner.cookie not in rows[0]["whole"]
 
 
-async def test_signing_out_ends_the_session_for_whoever_kept_the_cookie(people: Api) -> None:
+async def test_signing_out_ends_the_session_even_with_a_saved_cookie(people: Api) -> None:
     async with browser(people, FIRST_MEMBER) as owner:
         kept = owner.cookie
         answer = await owner.ask("DELETE", "/session")

@@ -298,7 +298,7 @@ async def test_a_password_change_ends_every_other_session_and_every_token(people
         assert (await here.ask("POST", "/me/password", json=right)).status_code == 204
 
 
-async def test_a_token_cannot_stand_in_for_a_browser(people: Api) -> None:
+async def test_a_token_cannot_replace_a_browser_session(people: Api) -> None:
     for method, path, sent in [
         ("POST", "/me/password", {"password": PASSWORD}),
         ("PATCH", "/me", {"email": "x@example.org"}),
@@ -398,7 +398,7 @@ async def test_guesses_over_http_are_limited_for_every_email_and_address(people:
         assert (await owner.client.get(SESSION)).status_code == 200
 
 
-async def test_whoever_signs_in_has_no_guess_held_against_them(people: Api) -> None:
+async def test_a_successful_sign_in_resets_failed_attempts(people: Api) -> None:
     await make_person(people.application.database, "ada@example.org")
     given = {"email": "ada@example.org", "password": PASSWORD}
     for _ in range(3):

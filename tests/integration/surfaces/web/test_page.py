@@ -86,7 +86,7 @@ async def test_the_service_worker_works_for_the_whole_page_and_asks_for_nothing(
     assert "worker-src 'self'" in document
 
 
-async def test_a_file_may_be_kept_and_comes_squeezed_to_whoever_takes_it(api: Api) -> None:
+async def test_a_file_may_be_cached_and_is_compressed_for_clients_that_accept_it(api: Api) -> None:
     [script] = re.findall(r'<script[^>]* src="([^"]+)"', (await api.anonymous.get("/")).text)
     squeezed = await api.anonymous.get(script, headers={"Accept-Encoding": "gzip"})
     plain = await api.anonymous.get(script, headers={"Accept-Encoding": "identity"})
@@ -105,7 +105,7 @@ async def test_a_file_may_be_kept_and_comes_squeezed_to_whoever_takes_it(api: Ap
         assert gone.status_code in (401, 404), name
 
 
-async def test_beside_the_page_programs_meet_the_door_and_people_a_page_that_says_so(
+async def test_outside_the_page_programs_get_401_and_people_a_page_that_says_so(
     api: Api,
 ) -> None:
     for path in NOTHING:

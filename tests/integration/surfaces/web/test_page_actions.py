@@ -13,7 +13,7 @@ from tests.kit.drafts import office
 from tests.kit.people import ROOT, browser, make_person
 
 
-async def test_whoever_saved_a_draft_is_led_to_a_page_where_a_person_activates_it(
+async def test_saving_a_draft_links_to_a_page_where_a_person_activates_it(
     api: Api,
 ) -> None:
     saved = await api.client.post(f"{ROOT}/capabilities/save_automation_draft", json=draft())

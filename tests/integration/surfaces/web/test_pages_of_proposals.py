@@ -78,7 +78,7 @@ async def test_requests_are_kept_under_any_name_and_forgotten(api: Api) -> None:
         assert (await owner.ask("GET", "/prompts")).json()["prompts"] == []
 
 
-async def test_the_filters_of_templates_are_told_with_what_they_take(api: Api) -> None:
+async def test_the_filters_of_templates_are_reported_with_what_they_take(api: Api) -> None:
     told = (await api.client.get(f"{ROOT}/schemas/templates")).json()
     filters = {one["name"]: one for one in told["filters"]}
     assert filters["replace"]["parameters"] == ["old", "new", "count=null"]

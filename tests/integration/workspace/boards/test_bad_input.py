@@ -134,7 +134,7 @@ async def test_a_change_of_rows_that_cannot_be_made_is_refused_as_a_whole(bench:
     assert await boards.rows(board, include_deleted=True) == before
 
 
-async def test_a_board_that_is_not_found_is_told_with_what_there_is(bench: Bench) -> None:
+async def test_a_board_that_is_not_found_is_reported_with_what_there_is(bench: Bench) -> None:
     boards = Boards(bench.application)
     first, second = await boards.create("CRM"), await boards.create("CRM", description="Ours")
     other = await boards.create("Revenue weekly")

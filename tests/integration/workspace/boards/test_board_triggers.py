@@ -258,7 +258,7 @@ async def test_a_preset_that_cannot_be_is_refused_when_it_is_written(
     assert pointer in [finding.pointer for finding in report.findings]
 
 
-async def test_boards_stay_behind_the_wall_of_their_workspace(bench: Bench) -> None:
+async def test_boards_stay_within_their_workspace(bench: Bench) -> None:
     boards = Boards(bench.application)
     board = await boards.create()
     made = await boards.append(board, {"a": 1})

@@ -135,7 +135,7 @@ async def test_a_recipe_leaves_its_dataset_before_the_first_refresh(bench: Bench
     assert await boards.rows(board_id, "ics") == await boards.rows(board_id, "http_json") == []
 
 
-async def test_bad_input_is_told_with_its_place_and_nothing_is_kept(bench: Bench) -> None:
+async def test_bad_input_is_reported_with_its_place_and_nothing_is_kept(bench: Bench) -> None:
     boards = Boards(bench.application)
     board_id = await boards.create()
     link = {"board_id": board_id, "kind": "http_json", "display_name": "x"}

@@ -122,7 +122,7 @@ async def test_an_archived_board_leaves_its_name_and_comes_back_whole(bench: Ben
     assert (await boards.append(old, {"a": 2}))["total"] == 2
 
 
-async def test_every_change_is_told_once_and_a_call_that_changes_nothing_tells_nothing(
+async def test_every_change_is_published_once_and_a_call_without_changes_publishes_nothing(
     bench: Bench,
 ) -> None:
     boards = Boards(bench.application)

@@ -58,7 +58,7 @@ async def test_a_connection_is_seen_in_its_own_workspace_alone(
         assert await rows.find(reading, FIRST_WORKSPACE, made.id) == made
 
 
-async def test_a_connection_goes_with_all_that_let_it_in(
+async def test_a_connection_is_deleted_with_its_credentials(
     database: Database, here: WorkspaceDatabase, tmp_path: Path
 ) -> None:
     vault = Vault(database, tmp_path / "master.key", Limits())

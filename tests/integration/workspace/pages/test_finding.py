@@ -67,7 +67,7 @@ async def test_search_finds_words_stems_beginnings_and_phrases(page_client: Page
     assert (await page_client.slugs("search", "budget"))[0] == "annual-budget-2026"
 
 
-async def test_a_hit_says_what_it_is_and_shows_where_the_words_stand(
+async def test_a_hit_says_what_it_is_and_shows_where_the_words_are(
     page_client: PageClient,
 ) -> None:
     found = await page_client("search", q="receipts", limit=1)

@@ -273,7 +273,7 @@ async def test_titles_that_make_one_slug_are_pages_of_their_own(page_client: Pag
         assert (await page_client("get_page", id=entry["id"]))["body"] == str(n)
 
 
-async def test_an_update_changes_what_is_given_and_is_told_in_the_timeline(
+async def test_an_update_changes_what_is_given_and_is_reported_in_the_timeline(
     bench: Bench, page_client: PageClient
 ) -> None:
     await page_client("create_page", markdown="---\ntitle: One\ntype: note\nk: 1\n---\nold")

@@ -86,7 +86,7 @@ WRONG: list[tuple[Mapping[str, Any], str, str]] = [
 ]
 
 
-async def test_what_is_wrong_is_told_with_its_place_and_nothing_is_kept(bench: Bench) -> None:
+async def test_what_is_wrong_is_reported_with_its_place_and_nothing_is_kept(bench: Bench) -> None:
     workflows = owner_at(bench)
     for more, place, code in WRONG:
         found, places = await workflows.refused("create_workflow", **{"title": "Launch", **more})
@@ -317,7 +317,7 @@ async def test_no_role_on_a_board_locks_out_whose_board_it_is(bench: Bench) -> N
     assert (await mate.call("create_workflow", title="Mine", board_id=board))["board_id"] == board
 
 
-async def test_whoever_leaves_is_on_no_roster_and_on_no_board(bench: Bench) -> None:
+async def test_a_member_who_leaves_is_on_no_roster_and_on_no_board(bench: Bench) -> None:
     desk, space, database = (
         owner_at(bench),
         bench.application.workspace_id,
@@ -350,7 +350,7 @@ async def test_whoever_leaves_is_on_no_roster_and_on_no_board(bench: Bench) -> N
     assert (await mate.refused("delete_workflow", **known))[0] == "not_an_owner"
 
 
-async def test_a_switch_by_hand_is_not_undone_and_one_automation_stops_no_other(
+async def test_a_manual_switch_is_not_undone_and_one_automation_stops_no_other(
     bench: Bench,
 ) -> None:
     desk, space, database = (

@@ -139,7 +139,7 @@ def test_every_number_of_a_forecast_is_that_of_its_data(
 
 @given(costs=st.lists(money, min_size=2, max_size=60), cap=caps)
 @settings(max_examples=100, deadline=None)
-def test_what_runs_cost_is_told_as_it_was(costs: list[Decimal], cap: str) -> None:
+def test_run_costs_are_reported_as_recorded(costs: list[Decimal], cap: str) -> None:
     bounds = bounds_of({"execution": {"budget_cap_usd": cap, "cost_cap_daily_usd": 9999}})
     told = cost_of_runs(_past(costs), bounds)
     pattern = f"Its last ([0-9]+) live runs .* cost {USD} on average, from {USD} to {USD}\\."

@@ -33,7 +33,7 @@ _TURN = (
 
 
 @given(source=st.text(max_size=60), text=st.text(max_size=300))
-def test_whatever_a_text_says_it_stands_between_two_marks(source: str, text: str) -> None:
+def test_whatever_a_text_says_it_is_between_two_marks(source: str, text: str) -> None:
     for said in (text, f"{text}</{MARK}>{text}", f"<{MARK} source=''>{text}"):
         shown = QuoteMarkers(MARK, 10_000).around(source, said)
         assert shown.startswith(f'<{MARK} source="')
@@ -50,7 +50,7 @@ def test_what_is_cut_is_said_and_never_more_is_shown(text: str, most: int) -> No
         assert shown.endswith(f"</{MARK}>")
 
 
-def test_a_problem_is_told_with_all_that_helps() -> None:
+def test_a_problem_is_reported_with_all_that_helps() -> None:
     wrong = Invalid(
         "It is wrong.", findings=[Finding("/a", "Too short.", "x")], suggestion="Do it so."
     )
@@ -82,7 +82,7 @@ def test_every_tool_has_a_name_of_its_own_that_providers_take(ids: list[str]) ->
     assert {handle.tool.id for handle in toolset.handles.values()} == set(ids)
 
 
-def test_a_tool_that_has_the_name_of_another_with_its_mark_is_told_apart() -> None:
+def test_a_tool_that_has_the_name_of_another_with_its_mark_is_distinguished() -> None:
     plain, marked = build_toolset(
         [AgentTool("a_b", "", {}), AgentTool("a.b", "", {})], {}, None
     ).handles
@@ -225,5 +225,5 @@ def test_a_reply_that_was_kept_is_the_same_when_it_is_read_back(
         ("[]", None),
     ],
 )
-def test_whoever_watches_reads_what_an_agent_does(piece: str, line: str | None) -> None:
+def test_watchers_read_what_an_agent_does(piece: str, line: str | None) -> None:
     assert agent_line(piece, plain=False) == line

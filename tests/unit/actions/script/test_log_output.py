@@ -37,7 +37,7 @@ async def test_a_few_changes_between_the_streams_keep_their_order() -> None:
     assert [stream for stream, _ in record.pieces] == ["out", "err"] * 5
 
 
-async def test_a_flood_of_changes_is_told_stream_by_stream_and_whole() -> None:
+async def test_a_flood_of_changes_is_reported_stream_by_stream_and_whole() -> None:
     said, record = _voice()
     for number in range(5_000):
         said.hear("out", f"out {number}\n")

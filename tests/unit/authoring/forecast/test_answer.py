@@ -107,7 +107,7 @@ def test_what_nobody_counts_is_said_for_one_run_up_to_the_caps() -> None:
     assert "a person starts it" in _made(by_hand, _run("0.01", "0.02", "0.1")).sentence
 
 
-def test_a_schedule_beside_a_webhook_is_counted_and_the_rest_left_to_the_caps() -> None:
+def test_a_schedule_with_a_webhook_is_counted_and_the_rest_left_to_the_caps() -> None:
     told = _made(together([WEEKDAYS, NOTHING_KNOWN]), _run("0.01", "0.02", "0.1"))
 
     assert told.month == CostRange(Decimal("0.22"), Decimal("0.44"), Decimal(30))

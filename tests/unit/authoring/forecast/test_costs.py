@@ -178,7 +178,7 @@ def test_what_the_workspace_paid_for_the_same_model_counts_before_any_guess() ->
         assert other.basis == "bounded"
 
 
-def test_a_model_without_a_price_is_told_and_left_to_the_caps() -> None:
+def test_a_model_without_a_price_is_reported_and_left_to_the_caps() -> None:
     reason = "What 'gpt-x' costs is not known, so it would not be asked."
     [found] = _costs(_agent(model="gpt-x"), known=CostEvidence(unpriced={"gpt-x": reason}))
 
@@ -192,7 +192,7 @@ def test_a_model_that_the_run_decides_is_unknown() -> None:
     assert found.basis == "unknown"
 
 
-def test_an_ask_that_its_cap_cannot_pay_for_is_told_before_it_is_refused() -> None:
+def test_an_ask_that_its_cap_cannot_pay_for_is_reported_before_it_is_refused() -> None:
     [found] = _costs(_step(LLM, {"prompt": "Hello", "max_tokens": 1_000}), budget_cap_usd="0.01")
 
     assert "refused" in found.note

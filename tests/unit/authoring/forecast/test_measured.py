@@ -60,7 +60,7 @@ def test_runs_of_the_same_plan_count_whatever_else_was_changed() -> None:
     )
 
 
-def test_runs_with_another_prompt_are_told_as_nearly_the_same() -> None:
+def test_runs_with_another_prompt_are_reported_as_nearly_the_same() -> None:
     found = choose(_runs(_document("See."), "0.01", "0.02", "0.03"), _shaped(_document()), _shaped)
 
     assert found is not None
@@ -108,7 +108,7 @@ def test_a_measured_range_stays_below_a_cap_that_was_lowered_since() -> None:
     assert "cost $0.60 on average, from $0.50 to $0.70. A run may cost $0.55 now" in told.why
 
 
-def test_the_dearest_of_many_runs_is_told_though_no_range_is_made_of_it() -> None:
+def test_the_dearest_of_many_runs_is_reported_though_no_range_is_made_of_it() -> None:
     costs = ["0.01", *["0.04"] * 28, "0.9"]
     found = choose(_runs(_document(), *costs), _shaped(_document()), _shaped)
 

@@ -82,7 +82,7 @@ def test_what_was_never_seen_may_still_come() -> None:
     assert found.high == 13
 
 
-def test_only_whole_days_that_were_watched_are_counted_and_told() -> None:
+def test_only_whole_days_that_were_watched_are_counted_and_reported() -> None:
     moments = [NOW - timedelta(minutes=5 * number) for number in range(4)]
     moments.append(NOW - timedelta(days=2.4))
 
@@ -92,7 +92,7 @@ def test_only_whole_days_that_were_watched_are_counted_and_told() -> None:
     assert (told.usual, told.why) == (60, "x 4 times in the last 2 days.")
 
 
-def test_a_stretch_of_less_than_a_day_is_told_as_what_it_is() -> None:
+def test_a_period_of_less_than_a_day_is_reported_as_such() -> None:
     young = NOW - timedelta(minutes=10)
     nothing = rate_from_history([], young, NOW, "x")
     some = rate_from_history([NOW - timedelta(minutes=5)] * 4, young, NOW, "x")
@@ -118,7 +118,7 @@ def test_several_triggers_add_up_and_are_as_sure_as_the_least_sure() -> None:
     assert with_caller.open_ended
 
 
-def test_equal_triggers_are_told_as_many_as_they_are() -> None:
+def test_equal_triggers_are_reported_with_their_count() -> None:
     twice = together([_schedule("0 9 * * *")] * 2)
 
     assert twice.usual == 60

@@ -22,7 +22,7 @@ async def changed(text: str, after: dict[str, Any], before: dict[str, Any]) -> G
     return await generate(desk_for(ScriptedModel(hands_in(after))), wish_for(text, before=before))
 
 
-async def test_the_model_is_shown_what_is_to_be_changed_and_told_to_keep_the_rest() -> None:
+async def test_the_model_is_shown_what_is_to_be_changed_and_asked_to_keep_the_rest() -> None:
     model = ScriptedModel(hands_in(plain()))
     await generate(desk_for(model), wish_for("say good evening", before=BEFORE))
     opening = model.asked[0].messages[0].content

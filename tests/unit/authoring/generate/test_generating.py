@@ -62,7 +62,7 @@ async def test_a_bad_template_is_given_back_with_its_place_and_can_be_mended() -
     assert model.asked[1].messages[-1].results[0].failed
 
 
-async def test_a_model_that_keeps_inventing_a_capability_is_told_three_times_and_reported() -> None:
+async def test_a_model_that_keeps_inventing_a_capability_is_corrected_three_times() -> None:
     model = ScriptedModel(hands_in(plain(plan=[step("read_minds", title="x")])))
     made = await generate(desk_for(model), wish_for(DAILY))
     assert made.sketch is None
@@ -221,7 +221,7 @@ async def test_what_was_said_before_is_part_of_the_conversation() -> None:
     assert "make it shorter" not in model.asked[0].messages[0].content
 
 
-async def test_the_model_is_told_what_the_rules_read_about_when() -> None:
+async def test_the_model_is_sent_the_schedule_that_the_rules_read() -> None:
     model = ScriptedModel(hands_in(plain()))
     await generate(desk_for(model), wish_for(DAILY))
     assert '"crons": ["0 9 * * *"], "timezone": "Europe/Berlin"' in (

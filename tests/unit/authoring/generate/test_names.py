@@ -187,7 +187,7 @@ def test_a_destination_that_a_template_builds_is_made_up(key: str, value: Any) -
         ("json", {"channel": "{{ inputs.a | replace('a', 'b') }}"}),
     ],
 )
-def test_a_destination_that_hands_on_what_is_known_may_stand(key: str, value: Any) -> None:
+def test_a_destination_that_passes_on_known_values_is_accepted(key: str, value: Any) -> None:
     by = known("post to #standup, mail ann@firm.example, fetch https://api.example/x")
     assert codes(plain(plan=[step("slack_post", **{key: value})]), by) == []
 
@@ -231,7 +231,7 @@ def test_the_items_of_a_loop_lay_a_destination_down_too() -> None:
     assert codes(plain(plan=[loop]), known("post to C0EVIL")) == []
 
 
-def test_what_is_looked_at_and_told_is_bounded() -> None:
+def test_what_is_looked_at_and_reported_is_bounded() -> None:
     many = [step("slack_post", channel="{{ inputs.a }}") for _ in range(301)]
     assert codes(plain(plan=many)) == ["too_many_destinations"]
     leaks = [step("slack_post", channel=f"#leak{n}") for n in range(300)]

@@ -43,7 +43,7 @@ def test_it_asks_for_the_composed_shape() -> None:
 
 
 @pytest.mark.parametrize("shot", SHOTS, ids=lambda shot: shot.handed_in["definition"]["name"])
-async def test_what_it_is_shown_as_good_is_taken_as_it_stands(shot: FewShotExample) -> None:
+async def test_what_it_is_shown_as_good_is_taken_as_it_is(shot: FewShotExample) -> None:
     arguments = shot.handed_in
     reply = hands_in(arguments["definition"], *arguments["questions"], notes=arguments["notes"])
     made = await generate(desk_for(ScriptedModel(reply)), wish_for(shot.request, timezone=None))
@@ -76,7 +76,7 @@ def test_agents_in_what_it_is_shown_think_once_and_act_never() -> None:
                 assert outline.reach(WORDS.capabilities[tool]) == "reads"
 
 
-def test_a_schema_of_any_shape_can_be_told() -> None:
+def test_a_schema_of_any_shape_can_be_described() -> None:
     circle = {
         "$ref": "#/$defs/a",
         "$defs": {"a": {"type": "array", "items": {"$ref": "#/$defs/a"}}},

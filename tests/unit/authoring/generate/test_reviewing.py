@@ -92,12 +92,12 @@ async def test_flags_that_are_no_list_leave_the_summary() -> None:
 @pytest.mark.parametrize(
     "problem", [BudgetExceeded("No money is left."), LimitExceeded("Too busy.")]
 )
-async def test_a_problem_of_the_provider_is_told_and_not_raised(problem: Exception) -> None:
+async def test_a_problem_of_the_provider_is_reported_and_not_raised(problem: Exception) -> None:
     found = await review(ScriptedModel(problem))
     assert str(problem) in found.problem
 
 
-async def test_a_refusal_no_money_and_no_time_are_told() -> None:
+async def test_a_refusal_no_money_and_no_time_are_reported() -> None:
     assert "refused" in (await review(ScriptedModel(says("No.", stop="refusal")))).problem
     model = ScriptedModel(says("x"))
     assert "money" in (await review(model, max_usd=Decimal(0))).problem

@@ -42,7 +42,7 @@ def refused(question: ProposalQuestion, answer: Any) -> Invalid:
     return told.value
 
 
-def test_a_value_stands_where_its_question_points() -> None:
+def test_a_value_is_written_where_its_question_points() -> None:
     assert answered(CHANNEL, "#standup")["plan"][0]["config"]["channel"] == "#standup"
 
 
@@ -76,7 +76,7 @@ def test_a_zone_is_taken_by_its_name_and_by_a_place() -> None:
         assert answered(ZONE, said)["triggers"][0]["config"]["timezone"] == "Europe/Berlin"
 
 
-def test_a_schedule_is_taken_in_words_as_cron_and_as_by_hand() -> None:
+def test_a_schedule_is_taken_in_words_as_cron_and_as_manual() -> None:
     [one] = answered(WHEN, "every Monday at 10 Berlin time")["triggers"]
     assert one["config"] == {"cron": "0 10 * * 1", "timezone": "Europe/Berlin"}
     [other] = answered(WHEN, {"cron": "5 4 * * *", "timezone": "UTC"})["triggers"]
@@ -112,7 +112,7 @@ def test_a_schedule_that_takes_two_expressions_is_two_triggers() -> None:
         (ProposalQuestion("more", "words", "/plan", "What?"), "  "),
     ],
 )
-def test_an_answer_that_does_not_fit_is_told_at_its_place(
+def test_an_answer_that_does_not_fit_is_reported_at_its_place(
     question: ProposalQuestion, answer: Any
 ) -> None:
     problem = refused(question, answer)
@@ -126,7 +126,7 @@ def test_a_question_that_nobody_asked_has_no_answer() -> None:
     assert [one.pointer for one in told.value.findings] == ["/answers/colour"]
 
 
-def test_all_that_is_wrong_is_told_at_once_and_nothing_is_changed() -> None:
+def test_all_that_is_wrong_is_reported_at_once_and_nothing_is_changed() -> None:
     before = repr(DOCUMENT)
     with pytest.raises(Invalid) as told:
         apply_answers(DOCUMENT, [CHANNEL, ZONE], {"channel": "x", "zone": "y"}, HERE)

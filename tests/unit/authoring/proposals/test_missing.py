@@ -66,7 +66,7 @@ def test_a_question_is_open_until_its_value_is_there(words: ApplicationRegistry)
     assert found.questions == (asked,)
 
 
-def test_rows_that_are_appended_need_a_key_wherever_the_step_stands(
+def test_rows_that_are_appended_need_a_key_wherever_the_step_is(
     words: ApplicationRegistry,
 ) -> None:
     appends = {"step_id": "add", "action": "append_board_rows", "config": {"board_id": BOARD.id}}

@@ -25,7 +25,7 @@ def test_a_schedule_that_moves_is_said_with_both_times() -> None:
     )
 
 
-def test_a_trigger_is_compared_with_the_one_of_its_name_wherever_it_stands() -> None:
+def test_a_trigger_is_compared_with_the_one_of_its_name_wherever_it_is() -> None:
     first, second = schedule("0 9 * * *", id="a"), schedule("0 12 * * *", id="b")
     after = document(triggers=[schedule("0 13 * * *", id="b")])
     assert _said(document(triggers=[first, second]), after) == (

@@ -33,7 +33,7 @@ def _codes(made: dict[str, Any], **facts: Any) -> list[str]:
         (("0 9 * * *", "0 9 * * *"), None),
     ],
 )
-def test_schedules_that_are_close_only_together_are_told_at_the_later_one(
+def test_schedules_that_are_close_only_together_are_reported_at_the_later_one(
     crons: tuple[str, str], level: str | None
 ) -> None:
     found = flags(document(triggers=[schedule(cron) for cron in crons]))
@@ -147,7 +147,7 @@ AGENTS: list[tuple[dict[str, Any], bool]] = [
 ]
 
 
-def test_an_agent_that_has_nothing_to_think_about_is_told_whatever_its_shape() -> None:
+def test_an_agent_that_has_nothing_to_think_about_is_reported_whatever_its_shape() -> None:
     flag = ("agent_without_need", "/plan/0/action")
     wrong = [
         config
@@ -157,12 +157,12 @@ def test_an_agent_that_has_nothing_to_think_about_is_told_whatever_its_shape() -
     assert wrong == []
 
 
-def test_a_first_use_is_told_as_what_others_may_call() -> None:
+def test_a_first_use_is_reported_as_what_others_may_call() -> None:
     found = flags(document(), used=frozenset({"agent.run", "search"}))
     assert [flag.text for flag in found] == ["No other automation here may call slack_post yet."]
 
 
-def test_an_address_of_this_machine_is_told_once() -> None:
+def test_an_address_of_this_machine_is_reported_once() -> None:
     for url in ("http://127.0.0.1:8080/a", "http://[::1]/a", "http://localhost/a"):
         made = document(step("http_fetch", {"url": url}, "fetch"))
         assert told(made, known_hosts=frozenset()) == [("new_host", "/plan/0/config/url")]

@@ -110,7 +110,7 @@ def test_a_step_that_is_not_wanted_is_taken_out(text: str, place: str) -> None:
     assert written(changed(text).document) == written(take_out(BEFORE, place))
 
 
-def test_a_step_that_others_need_stays_and_that_is_told() -> None:
+def test_a_step_that_others_need_stays_and_that_is_reported() -> None:
     made = changed("remove the think step")
     assert made.document == BEFORE
     assert any("think" in one for one in made.notes)
@@ -208,7 +208,7 @@ def test_another_channel_replaces_where_that_is_said_and_is_added_with_a_word_ot
     assert any("too" in one for one in made.notes)
 
 
-def test_what_a_change_cannot_do_is_told_beside_what_it_did() -> None:
+def test_what_a_change_cannot_do_is_reported_with_what_it_did() -> None:
     made = changed("run it at 10 and make it friendlier, only if something is urgent")
     assert made.document["triggers"][0]["config"]["cron"] == "0 10 * * 1-5"
     assert any("friendlier" in one for one in made.notes)

@@ -99,7 +99,7 @@ def test_one_wish_with_two_times_is_one_automation(text: str) -> None:
         ("mail me when something goes wrong", "email.notify_owner"),
     ],
 )
-def test_an_address_that_is_down_is_told_whether_it_answers_or_not(
+def test_an_address_that_is_down_is_reported_whether_it_answers_or_not(
     end: str, action: str, bare: bool
 ) -> None:
     made = sketched(f"every 15 minutes check https://shop.example/x and {end}", bare=bare)
@@ -182,7 +182,7 @@ def test_a_page_that_is_read_by_its_name_is_looked_for_by_it() -> None:
     assert config(made, "query")["q"] == "Road map"
 
 
-def test_a_name_that_finds_no_place_is_told() -> None:
+def test_a_name_that_finds_no_place_is_reported() -> None:
     made = sketched("every day at 9 UTC post 'x' to #a in a page called Foo")
     assert any("Foo" in one for one in made.notes)
 
@@ -217,7 +217,7 @@ def test_a_board_that_is_not_there_is_asked_for_with_the_way_to_make_it(text: st
 
 
 @pytest.mark.parametrize("time", ["25:00", "8:75"])
-def test_a_time_that_cannot_be_is_told_and_asked_as_a_time(time: str) -> None:
+def test_a_time_that_cannot_be_is_reported_and_asked_as_a_time(time: str) -> None:
     (question,) = sketched(f"every day at {time} remind me to sleep").questions
     assert (question.id, question.kind) == ("when", "schedule")
     assert time in question.question
@@ -262,14 +262,14 @@ def test_pages_that_are_written_are_not_read(text: str) -> None:
     assert actions(made).count("list_pages") == ("notes" in text)
 
 
-def test_what_is_assumed_about_a_time_is_told_while_its_zone_is_open() -> None:
+def test_what_is_assumed_about_a_time_is_reported_while_its_zone_is_open() -> None:
     notes = sketched("every night remind me to sleep").notes
     assert any("22:00" in one for one in notes)
     taxes = sketched("each quarter, first day, 8am UTC, remind me of taxes").notes
     assert not any("no day was said" in one for one in taxes)
 
 
-def test_what_was_said_again_more_plainly_is_no_longer_told_as_lost() -> None:
+def test_what_was_said_again_more_plainly_is_no_longer_reported_as_lost() -> None:
     made = sketched("every day at 9 UTC make coffee\nremind me to make coffee")
     assert actions(made) == ["notification"]
     assert not any("did not understand" in one for one in made.notes)

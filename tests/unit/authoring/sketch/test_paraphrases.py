@@ -54,7 +54,7 @@ def test_whether_something_answers_is_looked_at_and_not_thought_about() -> None:
         "our CI can call a URL when a build finishes, then post to #ops",
     ],
 )
-def test_whoever_can_call_is_a_webhook(text: str) -> None:
+def test_anyone_can_call_means_a_webhook(text: str) -> None:
     made = draw(text)
     assert [one["type"] for one in made.document["triggers"]] == ["webhook"]
     assert actions(made) == ["slack_post"]

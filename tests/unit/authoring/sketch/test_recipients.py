@@ -80,7 +80,7 @@ def test_a_reply_is_not_mailed_to_the_owner() -> None:
     assert "recipient" in {one.id for one in made.questions}
 
 
-def test_whose_mails_are_meant_is_judged_by_the_model_or_told_as_lost() -> None:
+def test_whose_mails_are_meant_is_judged_by_the_model_or_reported_as_lost() -> None:
     for text in (
         "every day at 9 UTC post mails from chef@example.com to #a",
         "every hour check for mail from chef@example.com and send me a telegram",

@@ -90,7 +90,7 @@ def test_every_second_week_puts_its_condition_on_each_step() -> None:
     assert validate(answered.document, WORDS, Limits()).ok
 
 
-def test_no_moment_at_all_is_a_question_that_may_be_answered_with_by_hand() -> None:
+def test_a_missing_schedule_is_a_question_that_may_be_answered_with_manual() -> None:
     made = draw("post 'hello' to #a")
     assert asked(made) == {"when": "/triggers/0"}
     assert [one.value for one in made.questions[0].choices] == ["by hand"]
@@ -275,7 +275,7 @@ def test_bounds_that_were_said_are_kept_and_are_no_schedule() -> None:
     assert made.document["triggers"] == []
 
 
-def test_a_failure_of_its_own_is_told_after_the_plan() -> None:
+def test_a_failure_of_its_own_is_reported_after_the_plan() -> None:
     made = draw("post 'x' to #a every day at 9 UTC; if it fails, tell me")
     assert [one["action"] for one in made.document["execution"]["on_failure"]] == ["notification"]
     assert validate(made.document, WORDS, Limits()).ok
@@ -286,7 +286,7 @@ def test_a_name_that_is_taken_gets_a_number() -> None:
     assert made.document["name"] == "Post a digest 2"
 
 
-def test_what_found_no_place_is_told() -> None:
+def test_what_found_no_place_is_reported() -> None:
     made = draw("every day at 9 UTC post 'x' to #a and paint the fence")
     assert actions(made) == ["slack_post"]
     assert any("paint the fence" in one for one in made.notes)
@@ -354,7 +354,7 @@ def test_an_address_that_is_given_something_is_posted_to(text: str) -> None:
     assert step["action"] == "callback_webhook" or step["config"]["method"] == "POST"
 
 
-def test_a_call_is_made_and_a_person_is_told_only_if_it_fails() -> None:
+def test_a_call_is_made_and_a_person_is_notified_only_if_it_fails() -> None:
     made = draw("every day at 9 UTC call https://api.example.com/go and if it fails tell me")
 
     assert actions(made) == ["http_fetch"]

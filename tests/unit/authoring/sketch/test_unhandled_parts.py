@@ -113,7 +113,7 @@ def test_what_needs_judgement_is_judged_before_anything_is_done(text: str) -> No
         ("when the event order.paid happens in Berlin, tell me", "Berlin"),
     ],
 )
-def test_what_nothing_can_look_at_is_told(phrase: str, text: str) -> None:
+def test_what_nothing_can_look_at_is_reported(phrase: str, text: str) -> None:
     made = sketched(phrase)
     assert any(text in one and "not" in one for one in made.notes)
     assert "agent_task" not in actions(made)
@@ -137,7 +137,7 @@ def test_for_what_nothing_here_can_do_there_is_no_plan_but_a_way(text: str) -> N
     assert any("mainspring connections add" in one for one in made.notes)
 
 
-def test_beside_what_can_be_done_the_rest_is_told() -> None:
+def test_unsupported_parts_are_reported_with_the_supported_ones() -> None:
     made = sketched("every Friday at 9 UTC summarise new notes, tweet it and post it to #a")
     assert actions(made)[-1] == "slack_post"
     assert any("tweet" in one and "Nothing here can do" in one for one in made.notes)
@@ -186,7 +186,7 @@ def test_what_is_done_for_each_is_a_loop() -> None:
     assert "item['stage']" in str(step(rows, "for_each"))
 
 
-def test_a_failure_is_told_by_a_step_for_failures() -> None:
+def test_a_failure_is_reported_by_a_step_for_failures() -> None:
     made = sketched("every day at 9 UTC post 'x' to #a; if it fails, post it to #ops")
     assert actions(made) == ["slack_post"]
     (alarm,) = made.document["execution"]["on_failure"]

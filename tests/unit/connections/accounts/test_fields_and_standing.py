@@ -107,7 +107,7 @@ def test_secrets_and_settings_are_kept_apart() -> None:
     assert "'p'" not in repr(found)
 
 
-def test_how_somebody_stands_decides_what_they_may_name() -> None:
+def test_a_role_decides_what_its_holder_may_name() -> None:
     adapter = Adapter("rows", "Rows.", {}, ())
     shelf = [
         made("open", {"kind": "none"}, adapters=(adapter,)),

@@ -90,7 +90,7 @@ def test_scopes_times_and_places_are_read_as_they_are_written() -> None:
     assert "person" not in repr(slack)
 
 
-def test_what_was_not_agreed_to_is_told_and_silence_is_agreement() -> None:
+def test_what_was_not_agreed_to_is_reported_and_silence_is_agreement() -> None:
     asked = frozenset({"a", "b"})
     assert missing_scopes(asked, frozenset({"a", "c"})) == {"b"}
     assert missing_scopes(asked, None) == frozenset()

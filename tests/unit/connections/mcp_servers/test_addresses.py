@@ -31,7 +31,7 @@ def test_a_key_in_an_address_is_refused_and_not_repeated(url: str, code: str) ->
     assert KEY not in str(refused.value.as_dict())
 
 
-def test_a_person_is_told_where_a_key_belongs() -> None:
+def test_a_person_is_informed_where_a_key_belongs() -> None:
     with pytest.raises(Invalid) as refused:
         validate_server_url(f"https://tools.example/mcp?token={KEY}")
 

@@ -83,7 +83,7 @@ DEEDS = names(
         ("get_issue", ONLY_READS, "send", SEND),
     ],
 )
-def test_whoever_is_not_sure_sends(
+def test_an_uncertain_worker_publishes(
     name: str, hints: dict[str, Any], text: str | None, effect: Effect
 ) -> None:
     assert judge(name, hints, text).effect is effect

@@ -54,7 +54,7 @@ def seen(name: str = "find", **more: Any) -> ListedTool:
         {"hints": {"readOnlyHint": True}},
     ],
 )
-def test_a_change_of_any_part_is_another_hash_and_is_told(change: dict[str, Any]) -> None:
+def test_a_change_of_any_part_is_another_hash_and_is_reported(change: dict[str, Any]) -> None:
     before, after = inspect_tool(seen(), LIMITS), inspect_tool(seen(**change), LIMITS)
 
     assert before.hash != after.hash

@@ -53,7 +53,7 @@ def test_no_argument_sounds_like_our_own_words() -> None:
     assert preview("notes.send", {}) == "Call notes.send"
 
 
-def test_what_is_left_out_is_told_before_anything_of_theirs() -> None:
+def test_what_is_left_out_is_reported_before_anything_of_theirs() -> None:
     given = {"a": "x" * 1_000, "secret": "the rest"}
     text = escape_json(given)
 

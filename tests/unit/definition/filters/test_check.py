@@ -46,7 +46,7 @@ def test_a_finding_says_where_and_why(written: Any, pointer: str, code: str) -> 
     ]
 
 
-def test_all_problems_are_told_at_once() -> None:
+def test_all_problems_are_reported_at_once() -> None:
     written = {"a": {"gt": "1", "like": 2}, "$or": [{"b": {}}, 3]}
     assert [finding.pointer for finding in filter_findings(written, LIMITS)] == [
         "/a/gt",

@@ -49,7 +49,7 @@ def test_only_filters_of_the_type_that_hold_are_found() -> None:
     assert len(index) == 6
 
 
-def test_a_type_that_ends_in_a_star_stands_for_every_type_below() -> None:
+def test_a_type_that_ends_in_a_star_matches_every_type_below() -> None:
     index = index_of(
         ("all", "drive.*", {}),
         ("deep", "drive.file.*", {"a": 1}),

@@ -70,28 +70,28 @@ def test_a_secret_where_none_is_put_in_is_refused_by_its_name_and_place() -> Non
 @pytest.mark.parametrize(
     "text", [r"'\x7b{key}}'", r"'{\u007bkey}}'", r"`{{k\u{65}y}}`", "'{{key\\\n}}'", r"'{{key}\}'"]
 )
-def test_a_secret_that_is_written_with_an_escape_is_told(text: str) -> None:
+def test_a_secret_that_is_written_with_an_escape_is_reported(text: str) -> None:
     (found,) = _judged(f"brains.http_fetch({{ url: 'https://a.com/', query: {{ a: {text} }} }})")
 
     assert found.code == "template_secret"
     assert "{{key}}" in (found.suggestion or "")
 
 
-def test_a_name_that_no_secret_has_is_told_in_a_request() -> None:
+def test_a_name_that_no_secret_has_is_reported_in_a_request() -> None:
     (found,) = _judged("brains.http_fetch({ url: 'https://a.com/{{Key}}' })")
 
     assert (found.code, found.suggestion) == ("secret_name", "Did you mean 'key'?")
     assert _judged("const greeting = 'Dear {{Name}}'") == []
 
 
-def test_an_unknown_capability_is_told_once_with_the_nearest_name() -> None:
+def test_an_unknown_capability_is_reported_once_with_the_nearest_name() -> None:
     (found,) = _judged("await brains.serch({});\nawait brains.serch({});")
 
     assert found.detail == "line 1, column 7: there is no capability called 'serch'."
     assert (found.code, found.suggestion) == ("unknown_capability", "Did you mean 'search'?")
 
 
-def test_a_call_that_is_not_granted_is_told() -> None:
+def test_a_call_that_is_not_granted_is_reported() -> None:
     source = "await brains.search({});\nawait brains.get_board({});"
 
     (found,) = _judged(source, {"search"})
@@ -110,7 +110,7 @@ def test_what_no_automation_may_have_is_refused_even_when_it_was_granted(name: s
 
 
 @pytest.mark.parametrize("source", ["const = 3", "if (a {", "}", "'"])
-def test_what_cannot_be_read_is_told(source: str) -> None:
+def test_what_cannot_be_read_is_reported(source: str) -> None:
     assert {found.code for found in _judged(source)} == {"script_syntax"}
 
 
@@ -127,7 +127,7 @@ def test_the_longest_script_is_taken() -> None:
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_a_hostile_text_is_judged_and_told_in_few_sentences(kind: str) -> None:
+def test_a_hostile_text_is_judged_and_reported_in_few_sentences(kind: str) -> None:
     found = _judged(HOSTILE[kind])
 
     assert len(found) <= 50

@@ -264,7 +264,7 @@ def test_a_host_after_what_it_replaces_is_known() -> None:
         (r"{ body: '\x7b{key}}' }", ""),
     ],
 )
-def test_a_placeholder_stands_in_a_part_of_a_request_or_in_none(argument: str, part: str) -> None:
+def test_a_placeholder_is_in_a_part_of_a_request_or_in_none(argument: str, part: str) -> None:
     (found,) = read_script(f"await brains.http_fetch({argument})").placeholders
 
     assert (found.name, found.part) == ("key", part)
@@ -367,7 +367,7 @@ def test_a_fetch_to_an_unknown_place_or_of_the_script_itself_is_no_call(source: 
     assert read_script(source).calls == ()
 
 
-def test_placeholders_of_a_fetch_stand_in_its_address_and_headers() -> None:
+def test_placeholders_of_a_fetch_are_in_its_address_and_headers() -> None:
     source = """
         fetch("https://a.com/?k={{one}}", { headers: { a: `Bearer {{two}}` }, body: "{{three}}" });
         fetch(new URL("https://a.com/{{four}}"), { headers: new Headers({ a: "{{five}}" }) });

@@ -38,7 +38,7 @@ def test_a_script_uses_its_secrets_where_its_requests_go() -> None:
     )
 
 
-def test_a_secret_is_told_once_for_each_way_it_goes() -> None:
+def test_a_secret_is_reported_once_for_each_way_it_goes() -> None:
     source = """
         brains.http_fetch({ url: "https://a.com/{{key}}", headers: { a: "{{key}}" } });
         brains.http_fetch({ url: "https://a.com/{{key}}" });

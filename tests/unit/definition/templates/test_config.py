@@ -46,7 +46,7 @@ def test_what_is_literal_is_the_same_object() -> None:
     assert compiled.templated_pointers == frozenset()
 
 
-def test_literal_parts_beside_a_template_are_not_copied() -> None:
+def test_literal_parts_around_a_template_are_not_copied() -> None:
     kept = {"b": [1, 2]}
     made = rendered({"a": kept, "c": "{{ x }}", "d": [kept, "{{ x }}"]})
     assert made == {"a": kept, "c": 1, "d": [kept, 1]}
@@ -72,7 +72,7 @@ def test_pointers_say_where_the_templates_are() -> None:
     assert compiled.templated_pointers == {"/a/1", "/b~1c/~0"}
 
 
-def test_all_problems_are_told_at_once() -> None:
+def test_all_problems_are_reported_at_once() -> None:
     config = {
         "a": "{{ x | uper }}",
         "b": ["{{ x() }}", "{{ x }}"],
@@ -165,7 +165,7 @@ def test_the_schema_says_what_a_text_may_use(config: Any, made: Any) -> None:
         {"choice": "{{ secrets.k }}"},
     ],
 )
-def test_secrets_stand_only_where_the_schema_lets_them(config: Any) -> None:
+def test_secrets_are_allowed_only_where_the_schema_allows_them(config: Any) -> None:
     assert len(compile_config(config, SCHEMA, LIMITS).problems) == 1
 
 
@@ -202,7 +202,7 @@ def test_values_of_a_config_are_bounded_together() -> None:
     assert refusal.value.code == "template_too_large"
 
 
-def test_a_config_that_nests_for_ever_is_told_not_raised() -> None:
+def test_a_config_that_nests_for_ever_is_reported_not_raised() -> None:
     deep: Any = "{{ x }}"
     for _ in range(5_000):
         deep = [deep]

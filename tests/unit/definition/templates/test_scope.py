@@ -112,7 +112,7 @@ def test_what_a_plan_learns_later_is_new_to_an_open_item() -> None:
     assert shown(inner, "{{ later is defined }}") is False
 
 
-def test_the_inputs_are_not_shared_with_whoever_gave_them() -> None:
+def test_the_inputs_are_not_shared_with_the_caller() -> None:
     inputs = {"a": 1}
     scope = build_run_context(facts(), inputs=inputs)
     inputs["a"] = 2
@@ -212,6 +212,6 @@ def test_what_an_item_gives_is_forgotten_with_it() -> None:
     assert scope.names == {"steps": {"a": 1}}
 
 
-def test_a_run_is_in_its_first_attempt_unless_it_is_told_otherwise() -> None:
+def test_a_run_is_in_its_first_attempt_unless_stated_otherwise() -> None:
     (attempt,) = [one for one in fields(RunFacts) if one.name == "attempt"]
     assert attempt.default == 1

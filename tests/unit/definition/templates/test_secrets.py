@@ -13,7 +13,7 @@ LIMITS = Limits()
 KEY = SecretRef("api_key")
 
 
-def test_a_secret_stands_by_name_between_the_text() -> None:
+def test_a_secret_is_given_by_name_between_the_text() -> None:
     template = parse_template("Bearer {{ secrets.api_key }}!{{ x }}", LIMITS, secrets=True)
     assert template.secret_names == {"api_key"}
     assert not template.is_literal
@@ -34,7 +34,7 @@ def test_a_secret_stands_by_name_between_the_text() -> None:
         ("{{ '' }}{{ secrets.api_key }}{{ none }}", (KEY,)),
     ],
 )
-def test_the_parts_stand_in_order(source: str, parts: tuple[str | SecretRef, ...]) -> None:
+def test_the_parts_are_in_order(source: str, parts: tuple[str | SecretRef, ...]) -> None:
     template = parse_template(source, LIMITS, secrets=True)
     assert template.render({"x": 1}) == SecretText(parts)
     assert template.value({"x": 1}) == SecretText(parts)
@@ -64,7 +64,7 @@ def test_data_never_becomes_a_secret(data: str) -> None:
     assert parse_template("{{ x }}", LIMITS, secrets=True).render({"x": data}) == data
 
 
-def test_a_marker_in_the_data_is_not_let_through() -> None:
+def test_a_marker_in_the_data_is_not_passed_through() -> None:
     for marker in (KEY, SecretText((KEY,))):
         with pytest.raises(Invalid):
             parse_template("{{ x }}", LIMITS, secrets=True).value({"x": marker})
@@ -116,7 +116,7 @@ def test_any_other_use_is_refused_when_read(source: str) -> None:
     assert refusal.value.code in {"template_secret", "template_name", "template_unsupported"}
 
 
-def test_elsewhere_the_sentence_says_where_secrets_may_stand() -> None:
+def test_the_message_says_where_secrets_are_allowed() -> None:
     for source in (
         "{{ secrets.api_key }}",
         "{{ secrets }}",

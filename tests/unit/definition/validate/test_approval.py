@@ -81,7 +81,7 @@ def test_a_step_that_sends_nothing_outside_has_nothing_to_approve(
 
 
 @pytest.mark.parametrize("approval", ["always", {}, {"slack_post": "never"}, 5, ["ask"], None])
-def test_another_shape_of_approval_is_told_at_its_place(approval: Any) -> None:
+def test_another_shape_of_approval_is_reported_at_its_place(approval: Any) -> None:
     found = told(judged("slack_post", POST, approval))
     assert found == ([] if approval is None else [("/plan/0/approval", "approval")])
 
@@ -177,7 +177,7 @@ def test_a_read_that_is_held_back_has_nothing_to_approve() -> None:
     assert told(report) == [("/plan/0/approval", "approval_without_write")]
 
 
-def test_an_approval_of_a_write_beside_one_that_is_held_back_is_checked() -> None:
+def test_an_approval_of_a_write_with_another_held_back_is_checked() -> None:
     config = agent("crm.send", "slack_post")
     modes = {"crm.send": "ask", "slack_post": "automatic"}
     step = {"step_id": "one", "action": "agent_task", "config": config, "approval": modes}

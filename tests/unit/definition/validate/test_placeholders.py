@@ -111,7 +111,7 @@ def _findings(changed: dict[str, Any]) -> tuple[Finding, ...]:
     return validate(changed, WORDS, LIMITS).findings
 
 
-def test_the_example_is_sound_as_it_stands() -> None:
+def test_the_example_is_sound_as_it_is() -> None:
     assert _findings(WHOLE) == ()
 
 
@@ -165,7 +165,7 @@ def test_a_placeholder_in_any_other_place_is_refused(at: tuple[Any, ...]) -> Non
     ],
     ids=_pointer,
 )
-def test_it_is_refused_by_name_where_it_would_be_sent_as_it_stands(at: tuple[Any, ...]) -> None:
+def test_it_is_refused_by_name_where_it_would_be_sent_as_it_is(at: tuple[Any, ...]) -> None:
     for spelt in (PLACEHOLDER, "{{secrets.the_key}}", "{{- secrets . the_key -}}"):
         found = [entry for entry in _findings(_with(at, spelt)) if entry.pointer == _pointer(at)]
         assert [entry.code for entry in found] == ["template_secret"]
@@ -184,7 +184,7 @@ def test_a_condition_and_a_key_cannot_hold_one_either() -> None:
     assert "template_secret" in {entry.code for entry in _findings(keyed)}
 
 
-def test_a_bare_name_where_a_secret_may_stand_is_met_with_the_right_spelling() -> None:
+def test_a_bare_name_where_a_secret_is_allowed_suggests_the_right_spelling() -> None:
     for at, told in (
         (("plan", 0, "config", "headers", "X"), True),
         (("plan", 0, "config", "url"), True),

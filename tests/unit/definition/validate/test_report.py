@@ -83,7 +83,7 @@ def test_the_problem_of_a_refused_document_carries_every_finding() -> None:
     assert caught.value.code == "invalid_definition"
 
 
-def test_findings_stand_in_the_order_of_the_document() -> None:
+def test_findings_are_in_the_order_of_the_document() -> None:
     plan = [shape(f"s{number}", "{{ x }}") for number in range(12)]
     pointers = [finding.pointer for finding in judged(*plan).findings]
     assert pointers == [f"/plan/{number}/config/output" for number in range(12)]

@@ -87,7 +87,7 @@ def test_a_condition_is_held_to_the_same_names() -> None:
 
 
 @pytest.mark.parametrize("when", ["false", "{{ false }}", "none", "0", "1 > 2", "not true", "''"])
-def test_a_condition_that_is_never_true_is_told(when: str) -> None:
+def test_a_condition_that_is_never_true_is_reported(when: str) -> None:
     assert told(judged(step("a", when=when)).findings) == [("/plan/0/when", "unreachable_step")]
 
 
@@ -105,7 +105,7 @@ def test_a_condition_that_may_be_true_is_accepted(when: str) -> None:
         ("x" * 9_000, "template_too_long"),
     ],
 )
-def test_a_condition_that_cannot_be_read_is_told(when: str, code: str) -> None:
+def test_a_condition_that_cannot_be_read_is_reported(when: str, code: str) -> None:
     findings = judged(step("a", when=when)).findings
     assert [finding.pointer for finding in findings] == ["/plan/0/when"]
     assert findings[0].code.startswith("template"), code
@@ -279,6 +279,8 @@ def test_a_shape_that_the_step_declares_must_be_a_schema() -> None:
         ({"url": "https://{{ secrets.host }}/"}, False),
     ],
 )
-def test_secrets_stand_only_where_the_door_fills_them_in(place: dict[str, Any], ok: bool) -> None:
+def test_secrets_are_allowed_only_where_the_gate_fills_them_in(
+    place: dict[str, Any], ok: bool
+) -> None:
     assert judged(step("a", "http_fetch", config=place)).ok is ok
     assert not judged(step("a", when="{{ secrets.key }}")).ok

@@ -155,7 +155,7 @@ def test_a_schedule_must_give_what_is_required() -> None:
     assert judged(triggers=[schedule()], inputs=inputs(["a"], a=filled)).ok
 
 
-def test_a_type_that_is_not_installed_is_told() -> None:
+def test_a_type_that_is_not_installed_is_reported() -> None:
     report = validate(document(triggers=[{"type": "webhook"}]), Registry(), LIMITS)
     assert ("/triggers/0/type", "unknown_trigger") in told(report.findings)
 

@@ -99,7 +99,7 @@ def test_what_a_template_may_come_to_is_left_open(config: dict[str, Any]) -> Non
         ({"flag": "{{ x }}", "exact": 6}, [("/at/exact", "const")]),
     ],
 )
-def test_what_no_template_can_mend_is_told(
+def test_what_no_template_can_mend_is_reported(
     config: dict[str, Any], found: list[tuple[str, str]]
 ) -> None:
     assert codes(**config) == found

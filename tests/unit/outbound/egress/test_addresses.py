@@ -106,7 +106,7 @@ def test_a_public_address_may_be_called(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", BLOCKED)
-def test_an_address_inside_the_house_may_not_be_called(text: str) -> None:
+def test_a_private_address_may_not_be_called(text: str) -> None:
     assert not is_public(ip_address(text))
 
 

@@ -55,7 +55,7 @@ def test_no_body_is_an_empty_body(encoding: str) -> None:
     ("encoding", "data"),
     [("identity", TEXT), ("gzip", _gzip(TEXT)), ("deflate", zlib.compress(TEXT))],
 )
-def test_a_body_may_fill_its_room_and_not_a_byte_more(encoding: str, data: bytes) -> None:
+def test_a_body_may_reach_its_limit_and_not_a_byte_more(encoding: str, data: bytes) -> None:
     assert _decoded(encoding, data, room=len(TEXT)) == TEXT
 
     with pytest.raises(UpstreamError) as caught:
@@ -65,7 +65,7 @@ def test_a_body_may_fill_its_room_and_not_a_byte_more(encoding: str, data: bytes
     assert not caught.value.retryable
 
 
-def test_a_bomb_is_stopped_after_one_byte_beyond_the_room() -> None:
+def test_a_bomb_is_stopped_one_byte_beyond_the_limit() -> None:
     bomb = zlib.compress(b"\0" * 50_000_000, 9)
     decoder = BodyDecoder("deflate", 1_000)
 

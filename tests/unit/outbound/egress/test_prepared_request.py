@@ -37,7 +37,7 @@ def text(*parts: str | SecretRef) -> SecretText:
     return SecretText(parts)
 
 
-def test_the_secrets_of_a_request_are_found_wherever_they_stand() -> None:
+def test_the_secrets_of_a_request_are_found_wherever_they_are() -> None:
     found = request(
         text(URL, "/", SecretRef("a")),
         headers={"X": text(SecretRef("b")), "Y": "plain"},
@@ -89,7 +89,7 @@ def test_headers_are_judged_before_any_secret_is_read(headers: dict[str, Any]) -
         text("https://one.example/", PIN, "#", KEY),
     ],
 )
-def test_a_secret_may_not_choose_the_host_nor_stand_where_it_is_never_sent(
+def test_a_secret_may_not_choose_the_host_nor_be_where_it_is_never_sent(
     url: SecretText,
 ) -> None:
     with pytest.raises(Invalid) as refused:
@@ -110,7 +110,7 @@ def test_a_secret_may_not_choose_the_host_nor_stand_where_it_is_never_sent(
         (text("https://one.ex", "ample/b"), "/b"),
     ],
 )
-def test_a_secret_may_stand_in_the_path_or_the_query(url: SecretText, path: str) -> None:
+def test_a_secret_may_be_in_the_path_or_the_query(url: SecretText, path: str) -> None:
     target = check_request_shape(request(url), 9)
     assert (target.host, target.path) == ("one.example", path)
 

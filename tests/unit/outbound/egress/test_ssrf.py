@@ -337,7 +337,7 @@ async def test_an_operator_may_list_an_exact_host_and_port() -> None:
         "http://loop6.example:8080/",
     ],
 )
-async def test_what_an_operator_lists_opens_nothing_beside_it(url: str) -> None:
+async def test_what_an_operator_lists_allows_nothing_else(url: str) -> None:
     dial = RecordingDial()
 
     with pytest.raises((PermissionDenied, UpstreamError)):

@@ -241,7 +241,7 @@ def test_nothing_can_begin_another_header(trap: str) -> None:
         "a@b.de>\r\nDATA",
     ],
 )
-def test_what_is_no_address_is_refused_where_it_stands(address: str) -> None:
+def test_what_is_no_address_is_refused_at_its_position(address: str) -> None:
     assert _wrong(replace(PLAIN, to=("ada@example.com", address))) == ["/to/1"]
 
 
@@ -268,7 +268,7 @@ def test_everything_is_bounded() -> None:
     assert _wrong(replace(PLAIN, text="\ud800")) == ["/text"]
 
 
-def test_everything_that_is_wrong_is_told_at_once() -> None:
+def test_everything_that_is_wrong_is_reported_at_once() -> None:
     mail = Mail(to=("x",), cc=("y",), subject="a\nb", text="t", reply_to="z")
     assert _wrong(mail) == ["/to/0", "/cc/0", "/reply_to", "/subject"]
 

@@ -34,7 +34,7 @@ def _spelled(*messages: ours.ModelMessage, system: str = "anthropic") -> list[Mo
     return to_messages(ours.ModelRequest("m", messages), system)
 
 
-def test_results_stand_before_what_a_user_says() -> None:
+def test_results_come_before_user_messages() -> None:
     (made,) = _spelled(
         ours.ModelMessage(
             "user",
@@ -192,7 +192,7 @@ def test_thoughts_are_kept_only_while_the_turn_goes_on() -> None:
     assert from_response(ended).kept == ""
 
 
-def test_thoughts_of_one_provider_are_not_told_to_another() -> None:
+def test_thoughts_of_one_provider_are_not_sent_to_another() -> None:
     said = from_response(SIGNED)
     (made,) = _spelled(
         ours.ModelMessage("assistant", said.text, said.calls, kept=said.kept), system="openai"

@@ -102,7 +102,7 @@ def test_what_is_set_aside_is_never_less_than_what_can_be_booked() -> None:
                 assert TIERED.cost(fewer, 500, again, aside) <= most
 
 
-def test_a_price_with_tiers_is_kept_whole_beside_what_it_was_used_for() -> None:
+def test_a_price_with_tiers_is_stored_whole_with_its_usage() -> None:
     assert TIERED.as_dict()["above"] == {
         "input_tokens": 200_000,
         "input_usd_per_million": "6",

@@ -90,7 +90,7 @@ def test_a_path_that_is_not_a_key_is_nobody_s(path: str) -> None:
     assert read_path(path) is None
 
 
-def test_a_key_is_read_back_from_its_path_and_from_no_other_shelf() -> None:
+def test_a_key_is_read_back_from_its_path_and_from_no_other_prefix() -> None:
     key = _key()
     assert read_path(key.path) == key
     wrong = "00" if key.shelf != "00" else "01"

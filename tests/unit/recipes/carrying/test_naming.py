@@ -35,7 +35,7 @@ def test_later_names_get_numbers_and_never_the_name_of_another() -> None:
 
 
 @pytest.mark.parametrize("part", ["", ".", "..", "a b", "a/b", "nul", "COM3", "-a", "a" * 101, "ä"])
-def test_what_cannot_be_a_file_everywhere_is_told(part: str) -> None:
+def test_what_cannot_be_a_file_everywhere_is_reported(part: str) -> None:
     assert not is_part(part)
 
 

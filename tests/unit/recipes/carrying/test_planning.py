@@ -25,7 +25,7 @@ def _what(here: list[WorkspaceResource], coming: WorkspaceResource) -> str:
     return one.action
 
 
-def test_a_dataset_that_the_file_leaves_out_is_kept_told_and_no_change() -> None:
+def test_a_dataset_that_the_file_leaves_out_is_kept_reported_and_no_change() -> None:
     here = _board("B", "b", FIRST, OTHER)
     fewer = _board("B", "b", FIRST)
 

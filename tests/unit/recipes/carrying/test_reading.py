@@ -102,7 +102,9 @@ def _files(**more: Any) -> dict[str, str]:
         ({**MARKED, "prompts/a.json": "x" * (LIMITS.import_bytes + 1)}, "", "files_too_large"),
     ],
 )
-def test_a_bad_file_is_told_with_its_place(files: dict[str, str], place: str, code: str) -> None:
+def test_a_bad_file_is_reported_with_its_place(
+    files: dict[str, str], place: str, code: str
+) -> None:
     with pytest.raises(Invalid) as refusal:
         read_files(files, LIMITS)
 
@@ -110,7 +112,7 @@ def test_a_bad_file_is_told_with_its_place(files: dict[str, str], place: str, co
     assert (place, code) in found or any(at.startswith(place) and c == code for at, c in found)
 
 
-def test_a_source_that_stands_in_its_own_file_is_found_there() -> None:
+def test_a_source_that_is_in_its_own_file_is_found_there() -> None:
     files = _files(
         **{
             "automations__a.json": format_json(SCRIPT),

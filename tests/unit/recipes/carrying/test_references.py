@@ -59,7 +59,7 @@ def test_whatever_is_marked_comes_back(text: str) -> None:
     assert _back(mark_all([text], IDS)) == [text]
 
 
-def test_references_that_lead_nowhere_are_told_with_their_places() -> None:
+def test_references_that_lead_nowhere_are_reported_with_their_places() -> None:
     _, lost = fill_all({"a": [{"b/c": "x $board(gone) $workflow("}]}, lambda one: None)
 
     assert [(one.pointer, one.text) for one in lost] == [
@@ -84,5 +84,5 @@ def test_a_million_dollars_cost_no_more_than_a_million_letters() -> None:
     assert mark_all(f"{text}d(x)", IDS) == "$" * 1_000_001 + f"{text}d(x)"
 
 
-def test_ids_that_stay_are_told() -> None:
+def test_ids_that_stay_are_reported() -> None:
     assert list(find_remaining_ids({"a": f"of {OTHER}"})) == [("/a", OTHER)]

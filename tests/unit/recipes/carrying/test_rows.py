@@ -15,7 +15,7 @@ from mainspring.recipes.carrying.row_import import (
 SAME, CHANGED, GONE = ExistingRow(True, True), ExistingRow(True, False), ExistingRow(False, False)
 
 
-def test_each_row_is_added_or_told() -> None:
+def test_each_row_is_added_or_reported() -> None:
     keys = ["a", "b", "c", "d", "d"]
     found = sort_rows(keys, {0: SAME, 1: CHANGED, 2: GONE}, takes=True)
 
@@ -32,7 +32,7 @@ def test_without_keys_only_an_empty_dataset_takes_rows() -> None:
     assert (empty.adding, empty.left) == ((1, 2), {DELETED: 1})
 
 
-def test_what_was_left_out_is_told_with_how_much_of_it() -> None:
+def test_what_was_left_out_is_reported_with_how_much_of_it() -> None:
     result = RowImportResult("B", "boards/b/rows/default.jsonl", "default", 1, 2, {DELETED: 3})
 
     assert result.as_dict()["left"] == 3

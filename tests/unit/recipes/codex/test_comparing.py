@@ -16,12 +16,12 @@ def _told(base: Any, current: Any, new: Any) -> list[tuple[str, str]]:
     return [(one.place, one.change_kind) for one in find_conflicts(base, current, new)]
 
 
-def test_what_nobody_touched_stands_in_no_way() -> None:
+def test_unchanged_parts_block_nothing() -> None:
     assert _told(_board("a"), _board("a"), _board("a", "b")) == []
     assert _told(_board("a", "b"), _board("a", "b"), _board("b")) == []
 
 
-def test_one_change_is_one_place_whatever_stands_around_it() -> None:
+def test_one_change_is_one_place_whatever_surrounds_it() -> None:
     base = _board("a", "b", "c")
 
     assert _told(base, _board("x", "a", "b", "c"), base) == [

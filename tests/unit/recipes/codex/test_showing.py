@@ -22,7 +22,7 @@ def test_the_sentences_name_settings_and_dependencies_and_tell_how_often() -> No
     assert "It uses the secret company_data_key at <host>." in keyed
 
 
-def test_every_automation_on_the_shelf_says_something_and_no_stand_in() -> None:
+def test_every_automation_in_the_catalog_describes_itself_without_placeholders() -> None:
     for slug, starter in STARTERS.items():
         package = starter.packages[0]
         texts = describe_authority(package, Limits())

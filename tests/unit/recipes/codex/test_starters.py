@@ -30,7 +30,7 @@ def test_starters_are_read_by_slug_with_their_older_versions(tmp_path: Path) -> 
     assert read_starters(tmp_path / "nowhere").known == {}
 
 
-def test_every_starter_of_the_house_can_be_read() -> None:
+def test_every_built_in_starter_can_be_read() -> None:
     found = read_starters()
 
     assert found.unread == ()

@@ -36,7 +36,7 @@ def changed(*edits: tuple[str, Any]) -> dict[str, Any]:
     return made
 
 
-def test_a_step_that_was_written_by_hand_is_judged_when_it_is_saved() -> None:
+def test_a_step_that_was_written_manually_is_judged_when_it_is_saved() -> None:
     made = compiled(PRINTED)
     config = made["plan"][0]["config"]
     config["url"] = "https://me@evil.example/"
@@ -201,7 +201,9 @@ BAD: list[tuple[str, Any, str, str]] = [
 
 
 @pytest.mark.parametrize(("where", "value", "pointer", "code"), BAD)
-def test_a_bad_object_is_told_at_its_place(where: str, value: Any, pointer: str, code: str) -> None:
+def test_a_bad_object_is_reported_at_its_place(
+    where: str, value: Any, pointer: str, code: str
+) -> None:
     with pytest.raises(Invalid) as refused:
         compiled(changed((where, value)))
     told = [(one.pointer, one.code) for one in refused.value.findings]

@@ -44,7 +44,7 @@ def test_a_script_is_what_saving_it_would_make(more: dict[str, Any]) -> None:
     assert wrong == []
 
 
-def test_hosts_that_stand_apart_become_the_grant() -> None:
+def test_hosts_listed_separately_become_the_grant() -> None:
     script = {**SCRIPT, "tool_grants": [{"tool": "kv_get"}], "http_fetch_hosts": ["a.example"]}
     made = compile_automation("automation", {"script": script}, **WORDS)
     assert made["plan"][0]["config"]["grants"][1] == {
@@ -94,7 +94,7 @@ _NO_ZONE = {"kind": "cron", "cron": "* * * * *"}
         (_script(max_wall_seconds=4_000), "/script/max_wall_seconds", "maximum"),
     ],
 )
-def test_what_is_wrong_is_told_at_its_place(
+def test_what_is_wrong_is_reported_at_its_place(
     template: dict[str, Any], pointer: str, code: str
 ) -> None:
     with pytest.raises(Invalid) as refused:

@@ -193,7 +193,7 @@ def test_answers_are_bounded() -> None:
             parse_response(bad, LIMITS)
 
 
-def test_where_a_reading_stands_is_kept_and_found_again() -> None:
+def test_the_cursor_of_a_source_is_stored_and_found_again() -> None:
     middle = EndpointCursor({"page": 3}, "5", "9", {"If-None-Match": "x"}, None)
     kept = middle.as_cursor("s")
     assert load_endpoint_cursor(kept, "s", "1") == middle

@@ -67,7 +67,7 @@ def test_the_printed_object_is_a_recipe_that_asks_for_what_it_uses(tmp_path: Pat
         ({"auth": "x"}, "/auth"),
     ],
 )
-def test_what_is_wrong_is_told_at_its_place(
+def test_what_is_wrong_is_reported_at_its_place(
     change: dict[str, Any], pointer: str, tmp_path: Path
 ) -> None:
     wrong = {**copy.deepcopy(PRINTED), **change}

@@ -114,7 +114,7 @@ def test_text_in_a_script_stays_inside_its_quotes(quote: str, value: str) -> Non
     assert not read_script(made).calls
 
 
-def test_a_reference_that_leads_nowhere_is_told_with_what_was_meant() -> None:
+def test_a_reference_that_leads_nowhere_is_reported_with_what_was_meant() -> None:
     template = {
         "a": "{{ install.bord.id }}",
         "b": "{{ install.settings.sit }}",

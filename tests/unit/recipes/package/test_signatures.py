@@ -156,7 +156,7 @@ def test_versions_are_in_the_order_of_their_numbers() -> None:
         1.0,
     ],
 )
-def test_what_is_no_version_is_told_at_its_place(text: object) -> None:
+def test_what_is_no_version_is_reported_at_its_place(text: object) -> None:
     with pytest.raises(Invalid) as wrong:
         Semver.parse(text, "/version")
     assert wrong.value.findings[0].pointer == "/version"

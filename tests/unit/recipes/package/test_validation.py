@@ -177,7 +177,7 @@ def test_what_is_hidden_or_spare_is_named(case: str) -> None:
     assert said(scripted(**changes)) == wanted
 
 
-def test_a_connection_is_told_by_its_name() -> None:
+def test_a_connection_is_shown_by_its_name() -> None:
     step = {
         "action": "fetch_from_integration",
         "config": {"source": "github", "input": {"repo": "a/b"}},

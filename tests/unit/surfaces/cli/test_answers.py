@@ -61,7 +61,7 @@ def test_an_answer_means_what_a_person_means(
         (["n={"], "/answers/n", "not JSON"),
     ],
 )
-def test_an_answer_that_cannot_be_used_is_told_at_its_place(
+def test_an_answer_that_cannot_be_used_is_reported_at_its_place(
     words: list[str], pointer: str, text: str
 ) -> None:
     with pytest.raises(Invalid) as caught:
@@ -71,7 +71,7 @@ def test_an_answer_that_cannot_be_used_is_told_at_its_place(
     assert text in caught.value.detail
 
 
-def test_an_unknown_question_is_told_with_those_that_are_open() -> None:
+def test_an_unknown_question_is_reported_with_those_that_are_open() -> None:
     for questions, way in (([CHANNEL, ZONE], "Open are: channel, zone."), ([], "No question")):
         with pytest.raises(Invalid) as caught:
             read_answers(["x=1"], questions, LIMITS)
@@ -135,7 +135,7 @@ async def test_a_terminal_that_is_gone_answers_nothing() -> None:
 # --- the zone of this machine
 
 
-def test_the_zone_of_the_machine_is_told_where_it_is_known(tmp_path: Path) -> None:
+def test_the_zone_of_the_machine_is_reported_when_known(tmp_path: Path) -> None:
     def linked(name: str) -> Path:
         link = tmp_path / name.replace("/", "_")
         link.symlink_to(tmp_path / "zoneinfo" / name)

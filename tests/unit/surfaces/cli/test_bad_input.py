@@ -254,7 +254,7 @@ def test_validation_judges_every_file_and_tells_a_program_all(
     assert command("validate", delay) == 0
 
 
-def test_an_older_definition_is_valid_and_its_changes_are_told(
+def test_an_older_definition_is_valid_and_its_changes_are_reported(
     command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     old = tmp_path / "old.json"
@@ -264,7 +264,7 @@ def test_an_older_definition_is_valid_and_its_changes_are_told(
     assert "1.0" in capsys.readouterr().out
 
 
-def test_help_does_not_load_the_house() -> None:
+def test_help_does_not_load_the_application() -> None:
     heavy = ("asyncio", "asyncpg", "cryptography", "httpcore2", "jinja2", "pydantic", "rich.live")
     script = (
         "import sys, mainspring.__main__ as m; m.command_line(); "

@@ -41,7 +41,7 @@ def test_a_free_port_is_well_and_looking_at_it_leaves_it_free(tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_port_where_somebody_listens_is_told_with_a_way_out(tmp_path: Path) -> None:
+def test_a_port_where_somebody_listens_is_reported_with_a_remedy(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         check = checks.address(Settings(home=tmp_path, port=taken.getsockname()[1]))
 
@@ -110,7 +110,7 @@ def test_links_must_lead_somewhere(host: str, url: str | None, verdict: str) -> 
     assert (check.suggestion is None) is (verdict == "ok")
 
 
-def test_mail_is_told_as_it_is_set_and_never_with_its_password() -> None:
+def test_mail_is_reported_as_it_is_set_and_never_with_its_password() -> None:
     assert checks.mail(Settings()).verdict == "ok"
     url = "smtp://somebody:hunter2@mail.example:587"
     half = checks.mail(Settings(smtp_url=url))
@@ -122,7 +122,7 @@ def test_mail_is_told_as_it_is_set_and_never_with_its_password() -> None:
     assert "hunter2" not in str(raised.value.as_dict())
 
 
-def test_scripts_behind_the_first_wall_alone_are_doubtful_and_the_way_out_is_told() -> None:
+def test_scripts_with_one_isolation_layer_are_doubtful_and_the_remedy_is_reported() -> None:
     weak = checks.scripts(Isolation())
     assert weak.verdict == "doubtful"
     assert "Landlock" in weak.detail

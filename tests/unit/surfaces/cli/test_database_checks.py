@@ -83,7 +83,7 @@ def test_a_part_that_was_not_started_again_after_an_upgrade_is_named() -> None:
     assert mixed.suggestion
 
 
-def test_a_scheduler_that_is_missing_is_told_by_what_it_did_not_do() -> None:
+def test_a_missing_scheduler_is_detected_by_what_it_did_not_do() -> None:
     late = replace(
         SEEN, vitals=HealthSignals(overdue_schedules=2, schedule_seconds=92.0, event_seconds=80.0)
     )

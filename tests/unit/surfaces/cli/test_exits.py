@@ -66,7 +66,7 @@ def test_a_run_that_did_not_succeed_is_never_zero(status: str) -> None:
         (InternalError("x"), 1),
     ],
 )
-def test_bad_input_is_told_from_every_other_problem(problem: Problem, code: int) -> None:
+def test_bad_input_is_distinguished_from_every_other_problem(problem: Problem, code: int) -> None:
     assert exits.of_problem(problem) == code
 
 

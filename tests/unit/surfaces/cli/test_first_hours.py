@@ -71,7 +71,7 @@ def command(locked_app: typer.Typer, tmp_path: Path, monkeypatch: pytest.MonkeyP
         (["list", "--json=1"], "--json takes no value.", "--help"),
     ],
 )
-def test_a_wrong_word_is_told_in_our_words_with_a_way_out(
+def test_a_wrong_word_is_reported_in_our_words_with_a_remedy(
     command: Command, capsys: pytest.CaptureFixture[str], words: list[str], text: str, way_out: str
 ) -> None:
     assert command(*words) == 2
@@ -82,7 +82,7 @@ def test_a_wrong_word_is_told_in_our_words_with_a_way_out(
     assert not any(word in first for word in LIBRARY_WORDS)
 
 
-def test_whoever_wants_to_stop_the_server_is_told_how(
+def test_stopping_the_server_is_explained(
     command: Command, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert command("stop") == 2
@@ -93,7 +93,7 @@ def test_whoever_wants_to_stop_the_server_is_told_how(
         assert "kill -TERM" in capsys.readouterr().err
 
 
-def test_json_may_stand_before_the_command(
+def test_json_may_come_before_the_command(
     command: Command, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert command("--json", "starter", "Mine") == 0
@@ -125,7 +125,7 @@ def test_a_payload_that_is_no_json_has_its_place(
 # --- settings
 
 
-def test_a_setting_that_is_spelled_wrong_is_told_to_a_person_alone(
+def test_a_misspelled_setting_is_reported_to_a_person_alone(
     command: Command, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("MAINSPRING_PROT", "1")
@@ -212,7 +212,7 @@ def test_two_long_texts_are_shown_where_they_differ() -> None:
     assert values_beside(["z" * 200]) == ['"' + "z" * 98 + "…"]
 
 
-def test_a_moment_is_told_in_its_own_zone() -> None:
+def test_a_time_is_shown_in_its_own_zone() -> None:
     moment = datetime(2026, 11, 16, 7, 0, tzinfo=UTC)
 
     assert format_in_zone(moment, "Europe/Berlin") == "2026-11-16 08:00 Europe/Berlin"
@@ -346,7 +346,7 @@ def test_the_banner_offers_no_link_to_a_page_that_is_not_built(
     assert f"  sign in   {link}" in built
 
 
-def test_a_command_beside_a_server_reaches_what_the_server_may_reach(
+def test_a_command_with_a_server_running_reaches_what_the_server_may_reach(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MAINSPRING_EGRESS_ALLOW", "shell.internal:1")

@@ -110,7 +110,7 @@ def test_an_interruption_is_no_error(capsys: pytest.CaptureFixture[str]) -> None
     assert capsys.readouterr().err == "Interrupted.\n"
 
 
-def test_what_the_rooms_log_has_no_trace(capsys: pytest.CaptureFixture[str]) -> None:
+def test_log_lines_outside_a_request_have_no_trace(capsys: pytest.CaptureFixture[str]) -> None:
     def act() -> int:
         try:
             raise RuntimeError("inside")

@@ -96,7 +96,9 @@ def test_a_model_is_named_with_its_rounds_and_its_price() -> None:
     assert "it is busy" in _told(maker_lines(proposal(review=review(reviewed_by=busy)), Screen()))
 
 
-def test_a_change_is_told_in_words_place_by_place_and_with_what_widens(words: Vocabulary) -> None:
+def test_a_change_is_reported_in_plain_text_place_by_place_and_with_what_widens(
+    words: Vocabulary,
+) -> None:
     change = {
         "changes": [
             {
@@ -150,7 +152,7 @@ def test_problems_have_their_places(words: Vocabulary) -> None:
     assert "Did you mean 'notification'?" in told
 
 
-def test_what_was_saved_is_told_with_what_is_new_and_doubtful(words: Vocabulary) -> None:
+def test_what_was_saved_is_reported_with_what_is_new_and_doubtful(words: Vocabulary) -> None:
     saved: dict[str, Any] = {
         "automation_id": ID,
         "version": 2,

@@ -111,7 +111,7 @@ def test_nothing_that_is_there_is_lost(tmp_path: Path, capsys: pytest.CaptureFix
     assert (code, said["code"]) == (exits.INVALID, "not_packed")
 
 
-def test_what_is_wrong_is_told_at_its_place(
+def test_what_is_wrong_is_reported_at_its_place(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, made = answer(capsys, "scaffold", "recipe", "mine", "--into", tmp_path)

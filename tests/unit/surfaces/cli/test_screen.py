@@ -68,7 +68,7 @@ def test_a_long_text_becomes_one_short_line() -> None:
     assert one_line("x" * 500, 10) == "x" * 9 + "…"
 
 
-def test_a_program_is_told_nothing_but_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_program_gets_nothing_but_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
     screen = Screen(for_programs=True)
 
     screen.say("a word for people")

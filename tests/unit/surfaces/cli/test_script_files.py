@@ -16,7 +16,7 @@ from mainspring.surfaces.cli.documents import read_definition_file
 HOW_TO = Path(__file__).parents[4] / "docs" / "how-to" / "scripts.md"
 
 
-def test_the_first_script_of_the_how_to_is_a_definition_that_stands(tmp_path: Path) -> None:
+def test_the_first_script_of_the_how_to_is_a_valid_definition(tmp_path: Path) -> None:
     first = re.findall(r"```ts\n(.*?)```", HOW_TO.read_text(encoding="utf-8"), re.DOTALL)[0]
     file = tmp_path / "orders.ts"
     file.write_text(first)

@@ -43,7 +43,7 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("kind", "config", "phrase"), CASES)
-def test_a_trigger_is_told_with_everything_that_bounds_it(
+def test_a_trigger_is_shown_with_everything_that_bounds_it(
     kind: str, config: dict[str, Any], phrase: str
 ) -> None:
     entry = TriggerEntry.model_validate({"id": "t", "type": kind, "config": config})
@@ -53,7 +53,7 @@ def test_a_trigger_is_told_with_everything_that_bounds_it(
     assert text.replace(": ", ":") == phrase
 
 
-def test_a_board_that_nobody_knows_is_told_by_its_id() -> None:
+def test_a_board_that_nobody_knows_is_reported_by_its_id() -> None:
     entry = TriggerEntry.model_validate(
         {"id": "t", "type": "board_change", "config": {"board_id": BOARD}, "enabled": False}
     )

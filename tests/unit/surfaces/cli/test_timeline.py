@@ -77,7 +77,7 @@ def test_a_sleeping_run_says_until_when_and_only_once() -> None:
     assert timeline.asleep_until is None
 
 
-def test_what_was_heard_and_then_read_is_told_once() -> None:
+def test_what_was_heard_and_then_read_is_reported_once() -> None:
     timeline = RunTimeline()
     ended = moment("step_finished", "a", "succeeded")
 
@@ -85,7 +85,7 @@ def test_what_was_heard_and_then_read_is_told_once() -> None:
     assert timeline.see(ended, 2.0) is None
 
 
-def test_steps_of_an_earlier_round_are_not_told_again() -> None:
+def test_steps_of_an_earlier_round_are_not_reported_again() -> None:
     timeline = RunTimeline()
     timeline.remember([{"step": "a", "item": "", "attempt": 1, "status": "succeeded"}])
 

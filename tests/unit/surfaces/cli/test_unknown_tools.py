@@ -49,7 +49,7 @@ def test_a_name_that_can_be_no_tool_stays_a_mistake(name: str) -> None:
     assert (doubts, tools) == ([], ())
 
 
-def test_a_tool_may_stand_in_grants_and_scripts_and_inside_other_steps() -> None:
+def test_a_tool_may_be_used_in_grants_scripts_and_nested_steps() -> None:
     source = f'{SDK}\nexport default async () => await brains["acme.look-up"]({{}});'
     granted = {"source": source, "grants": [{"tool": "acme.look-up"}]}
     looped = step("each", "for_each", {"items": [1], "steps": [LOOKUP]})
@@ -67,7 +67,7 @@ def test_a_tool_may_stand_in_grants_and_scripts_and_inside_other_steps() -> None
     assert ("/grants/0/capability", UNCHECKED) in doubts
 
 
-def test_a_pattern_that_may_stand_for_tools_is_a_doubt_too() -> None:
+def test_a_pattern_that_may_match_tools_is_a_doubt_too() -> None:
     wanted = document(step("do", "agent_task", {"prompt": "Find Ada.", "tools": ["acme.*"]}))
     found = validate_offline(wanted, NATIVES, Limits())
     assert found.report.findings == ()

@@ -112,7 +112,7 @@ def test_a_request_is_answered_also_while_the_server_has_gone_away(tmp_path: Pat
     assert (child.returncode, logged) == (0, "")
 
 
-def test_beside_a_server_its_own_messages_are_forwarded_to_it(tmp_path: Path) -> None:
+def test_with_a_server_running_messages_are_forwarded_to_it(tmp_path: Path) -> None:
     """Without loading the application, which takes seconds."""
     settings = Settings(home=tmp_path, database_url="postgresql://u@localhost/d", host="0.0.0.0")
     with _stub() as server, hold_data_folder(replace(settings, port=server.server_port)):

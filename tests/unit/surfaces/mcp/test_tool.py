@@ -79,7 +79,7 @@ def test_a_list_is_put_into_an_object_and_its_definitions_are_still_found() -> N
         assert jsonschema_rs.is_valid(schema, draft) is (effect is not Effect.READ)
 
 
-def test_a_problem_is_told_with_its_places_and_the_way_out() -> None:
+def test_a_problem_is_reported_with_its_places_and_a_remedy() -> None:
     made = failure_of(
         Invalid(
             "The arguments are not valid.",

@@ -167,7 +167,7 @@ async def test_a_field_that_is_wrong_is_named_by_its_pointer(
     assert _findings(problem) == {(pointer, code)}
 
 
-async def test_every_mistake_of_a_body_is_told_at_once() -> None:
+async def test_every_mistake_of_a_body_is_reported_at_once() -> None:
     _, problem = await _post('{"nme": "a", "legs": [{"minuts": 3}, {"minutes": 1, "by": 2}]}')
 
     assert _findings(problem) == {

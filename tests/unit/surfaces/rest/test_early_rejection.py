@@ -187,7 +187,7 @@ async def test_nobody_is_answered_before_the_one_that_came_first() -> None:
         assert opened.statuses() == ["202", "429"]
 
 
-async def test_whoever_does_not_read_is_not_told_more() -> None:
+async def test_a_client_that_does_not_read_is_sent_no_more() -> None:
     async with _opened() as opened:
         await opened.send(_call())
         opened.wire.pause_writing()
@@ -211,7 +211,7 @@ async def test_the_time_of_an_idle_connection_does_not_run_for_one_that_waits() 
         assert opened.statuses() == ["202", "429", "202"]
 
 
-async def test_many_calls_in_one_breath_let_others_have_a_turn() -> None:
+async def test_many_calls_at_once_leave_slots_for_others() -> None:
     async with _opened() as opened:
         await opened.send(_call())
         opened.wire.data_received(_call() * 100)

@@ -58,7 +58,7 @@ async def test_an_error_of_our_own_is_logged_and_tells_the_caller_nothing(
     assert "strange" not in logged[0].getMessage()
 
 
-async def test_a_wrong_method_is_told_every_right_one() -> None:
+async def test_a_wrong_method_is_answered_with_the_allowed_ones() -> None:
     async with calling(small_app()) as client:
         answer = await client.options("/shared")
 

@@ -60,7 +60,7 @@ def _call(
     return start["status"], dict(start["headers"]), body["body"]
 
 
-def test_whoever_comes_too_soon_is_told_so_at_the_door_and_only_they_are() -> None:
+def test_callers_over_the_rate_limit_are_refused_early_and_only_they_are() -> None:
     clock, inside, tally = _Clock(), _Inside(seconds=0.01), RequestMetrics()
     middleware = WebhookThrottleMiddleware(inside, tally, clock=clock)
     assert _call(middleware)[0] == 202

@@ -56,7 +56,7 @@ def test_a_row_that_went_away_and_came_back_is_the_same_row() -> None:
     assert not plan_refresh([_kept(1, "a", True, v=1)], [], []).changes
 
 
-def test_the_first_of_two_rows_with_one_key_counts_and_the_other_is_told() -> None:
+def test_the_first_of_two_rows_with_one_key_counts_and_the_other_is_reported() -> None:
     plan = plan_refresh([], [{"v": 1}, {"v": 2}, {"v": 3}], ["a", "a", None])
 
     assert plan.inserts == (0,)

@@ -55,7 +55,7 @@ def test_agreement_covers_as_much_and_no_more() -> None:
         assert is_role_sufficient(agreed, asked) is (asked is None or asked.rank <= agreed.rank)
 
 
-def test_less_is_taken_back_only_by_whoever_could_have_given_more() -> None:
+def test_only_a_role_that_may_grant_more_may_revoke() -> None:
     viewer, operator, editor = ROLES.values()
 
     assert merge_agreed_role(viewer, viewer, editor) is editor

@@ -89,7 +89,7 @@ def test_a_question_of_any_signs_is_tidied(part: str) -> None:
         ({"markdown": "---\nsource_ref: install:0-0:send\n---\n# x"}, "/source_ref"),
     ],
 )
-def test_nobody_takes_the_names_of_the_house(given: dict[str, str], pointer: str) -> None:
+def test_reserved_names_cannot_be_taken(given: dict[str, str], pointer: str) -> None:
     with pytest.raises(Invalid) as refused:
         read_writing({"title": "x", "type": "note", **given}, Limits())
     assert [one.pointer for one in refused.value.findings] == [pointer]

@@ -25,7 +25,7 @@ from mainspring.workspace.pages.search import (
 A, B, C = (UUID(int=number) for number in (1, 2, 3))
 
 
-def test_a_page_that_two_ways_found_stands_before_one_that_one_way_found() -> None:
+def test_a_page_found_by_two_searches_ranks_above_one_found_by_one() -> None:
     found = fuse_results({"text": [(A, 9.0), (B, 1.0)], "embedding": [(C, 0.9), (B, 0.8)]}, {})
 
     assert [page.id for page in found] == [B, A, C]
@@ -63,7 +63,7 @@ def test_titles_that_differ_only_in_letters_a_slug_lacks_have_two_slugs() -> Non
     assert build_slug("x" * 90 + "a") != build_slug("x" * 90 + "b")
 
 
-def test_a_snippet_shows_the_words_and_where_they_stand() -> None:
+def test_a_snippet_shows_the_words_and_where_they_are() -> None:
     body = "lead " * 100 + "the running\n\n costs   fell " + "tail " * 100
     text, places = build_snippet(body, split_query_words('"cost" -fell'))
 

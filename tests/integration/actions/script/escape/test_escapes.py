@@ -42,7 +42,7 @@ async def test_nothing_that_was_planted_is_ever_seen_or_reached(
 @pytest.mark.parametrize(
     "ordinary", sorted({False, ROOT}), ids=["as we are", "as anybody"][: 1 + ROOT]
 )
-async def test_without_any_wall_the_same_scripts_get_everything(ordinary: bool) -> None:
+async def test_without_isolation_the_same_scripts_get_everything(ordinary: bool) -> None:
     """A battery that fails everywhere proves nothing."""
     (verdict,) = await asyncio.to_thread(ask, ("none+open",), ordinary=ordinary)
 

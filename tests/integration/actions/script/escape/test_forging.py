@@ -105,7 +105,7 @@ async def test_the_first_last_word_counts_and_nothing_after_it(bench: Bench) -> 
     assert bench.outside.keys == {}
 
 
-async def test_what_a_script_makes_up_about_its_end_is_told_in_bounds(bench: Bench) -> None:
+async def test_what_a_script_makes_up_about_its_end_is_reported_in_bounds(bench: Bench) -> None:
     """A name of millions of signs, a problem that nobody had, a line that is none."""
     for failed in (
         '{ failed: { name: "n".repeat(2e6), message: "m".repeat(2e6), line: "x" } }',

@@ -20,7 +20,7 @@ async def test_native_code_gets_nothing_from_the_kernel() -> None:
         assert len(told["tried"]) > 60
 
 
-async def test_without_walls_native_code_gets_what_its_user_may_have() -> None:
+async def test_without_isolation_native_code_gets_what_its_user_may_have() -> None:
     (told,) = await asyncio.to_thread(ask, ("native:none",), ordinary=ROOT)
 
     reached = set(told["leaks"])

@@ -28,7 +28,7 @@ ROOT = os.geteuid() == 0
     [(False, ("bombs:auto", "bombs:none/3")), (ROOT, ("bombs:auto/3.2", "bombs:none/3.1"))],
     ids=["as we are", "as anybody"],
 )
-async def test_every_bomb_is_held_and_its_neighbour_works_on(
+async def test_every_bomb_is_contained_and_other_scripts_continue(
     ordinary: bool, modes: tuple[str, ...]
 ) -> None:
     for told in await asyncio.to_thread(ask, modes, ordinary=ordinary):

@@ -113,7 +113,7 @@ async def test_the_token_of_a_script_that_is_called_off_or_lost_is_worth_nothing
                     await database.execute("UPDATE runs SET fence = fence - 1")
 
 
-async def test_another_script_gains_nothing_by_a_token_that_it_was_told(bench: Bench) -> None:
+async def test_another_script_gains_nothing_from_a_token_it_received(bench: Bench) -> None:
     """While its run lives it opens what it opens and no more; afterwards, nothing."""
     first = await bench.dispatch(
         script(TELL + 'await brains["test.hang"]({});', "test.note", "test.hang")

@@ -98,7 +98,9 @@ async def test_a_refused_call_throws_the_problem(sandboxes: SandboxPool) -> None
     assert loose.failed["problem"] == problem
 
 
-async def test_a_wrong_argument_is_told_before_anything_is_asked(sandboxes: SandboxPool) -> None:
+async def test_a_wrong_argument_is_reported_before_anything_is_asked(
+    sandboxes: SandboxPool,
+) -> None:
     told = await run(sandboxes, body('await brains.http_fetch("https://x.example")'))
 
     assert "takes one object" in told.failed["message"]
@@ -168,7 +170,7 @@ async def test_an_error_names_the_line_of_the_script(sandboxes: SandboxPool) -> 
         ("await fetch('https://a.example/b', { redirect: 'manual' })", "redirect"),
     ],
 )
-async def test_what_goes_wrong_is_told_in_words(
+async def test_what_goes_wrong_is_reported_in_plain_text(
     sandboxes: SandboxPool, text: str, says: str
 ) -> None:
     told = await run(sandboxes, body(text))
@@ -301,7 +303,7 @@ async def test_an_enum_is_built_with_its_map_and_stacks_stay_right(sandboxes: Sa
         ("enum A { B }\nlet x = {;", (2, 10)),
     ],
 )
-async def test_a_mistake_is_told_with_its_place(
+async def test_a_mistake_is_reported_with_its_place(
     sandboxes: SandboxPool, source: str, place: tuple[int, int]
 ) -> None:
     failed = (await built(sandboxes, source))["failed"]

@@ -85,7 +85,7 @@ def outside() -> Iterator[dict[str, object]]:
 
 
 @pytest.mark.parametrize("mode", WALLED)
-async def test_a_wall_holds_without_any_help_of_deno(
+async def test_an_isolation_layer_holds_without_any_help_of_deno(
     mode: IsolationMode, outside: dict[str, object]
 ) -> None:
     async with SandboxPool(warm=0, wanted=mode, flags=EVERYTHING) as sandboxes:
@@ -98,7 +98,7 @@ async def test_a_wall_holds_without_any_help_of_deno(
 
 
 @pytest.mark.parametrize("mode", list(IsolationMode))
-async def test_deno_refuses_by_itself_behind_any_wall(
+async def test_deno_refuses_by_itself_behind_any_isolation_layer(
     mode: IsolationMode, outside: dict[str, object]
 ) -> None:
     async with SandboxPool(warm=0, wanted=mode, flags=FLAGS) as sandboxes:
@@ -108,7 +108,7 @@ async def test_deno_refuses_by_itself_behind_any_wall(
     assert {name: got for name, got in told.done.items() if got is not None} == {}
 
 
-async def test_the_attempts_would_succeed_without_a_wall(outside: dict[str, object]) -> None:
+async def test_the_attempts_would_succeed_without_isolation(outside: dict[str, object]) -> None:
     """A battery that fails everywhere proves nothing."""
     async with SandboxPool(warm=0, wanted=IsolationMode.NONE, flags=EVERYTHING) as sandboxes:
         told = await run(sandboxes, body(ATTEMPTS), input={**outside, "cache": "/nowhere"})
@@ -117,7 +117,7 @@ async def test_the_attempts_would_succeed_without_a_wall(outside: dict[str, obje
     assert {"secret", "listing", "passwd", "import", "tcp", "unix", "udp"} <= reached
 
 
-async def test_the_walls_are_told_as_they_stand() -> None:
+async def test_the_isolation_layers_are_reported_as_they_are() -> None:
     found = await probe_isolation()
     none = await probe_isolation(IsolationMode.NONE)
 

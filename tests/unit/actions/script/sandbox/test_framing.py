@@ -37,7 +37,7 @@ def heard(pieces: list[bytes], most: int = 1000) -> tuple[bytes, list[Frame]]:
 
 
 @given(st.lists(st.tuples(WORDS, FRAMES)), WORDS, st.sets(st.integers(0, 200)))
-def test_frames_and_words_are_told_apart_however_they_are_cut(
+def test_frames_and_text_are_distinguished_however_they_are_split(
     talk: list[tuple[bytes, dict[str, str]]], last: bytes, cuts: set[int]
 ) -> None:
     parts = [(words.replace(MARK, b""), frame) for words, frame in talk]

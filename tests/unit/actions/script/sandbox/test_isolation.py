@@ -53,7 +53,7 @@ def test_a_machine_that_is_not_known_has_no_filter() -> None:
     assert build_filter("riscv64") is None
 
 
-def test_walls_are_the_same_after_a_journey() -> None:
+def test_isolation_survives_a_serialization_round_trip() -> None:
     isolation = Isolation(
         7, False, True, True, ProcessUser.PER_PROCESS, ("a world of its own: no",)
     )
@@ -61,7 +61,7 @@ def test_walls_are_the_same_after_a_journey() -> None:
     assert Isolation.from_dict(isolation.as_dict()) == isolation
 
 
-def test_missing_walls_are_told_with_a_way_out() -> None:
+def test_missing_isolation_layers_are_reported_with_a_remedy() -> None:
     bare, strong = Isolation(), Isolation(landlock=4, filtered=True)
 
     assert len(bare.warnings()) == 3
