@@ -1,6 +1,6 @@
 """All benchmarks with one command.
 
-python -m bench            the tables, beside the last committed result
+python -m bench            the tables, with the last committed result
 python -m bench --save     the same, kept as bench/results.json
 python -m bench --long     also what takes long: a second worker, scale, the peers, the soak
 

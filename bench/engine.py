@@ -121,7 +121,7 @@ def measure_all(rounds: int) -> dict[str, Any]:
 
 
 def show(result: dict[str, Any], before: dict[str, Any]) -> None:
-    """The table, with the last committed ratio beside each."""
+    """The table, with the last committed ratio next to each."""
     print(
         f"{'':>10} {'floor/s':>9} {'engine/s':>9} {'ratio':>7} {'last':>7} {'bar':>6}"
         f" {'CPU ms a run':>16}  the worker's"

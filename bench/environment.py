@@ -63,7 +63,7 @@ def plan_of(steps: int) -> dict[str, Any]:
 async def fresh_house(
     *, capabilities: Sequence[Capability] = (NOOP,), **settings: Any
 ) -> AsyncIterator[Application]:
-    """A house over an empty database in a folder of its own, removed afterwards."""
+    """An application over an empty database in a folder of its own, removed afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="mainspring-bench-", dir="/tmp"))
     # The database may run as another account, which has to be able to enter.
     os.chmod(folder, 0o755)

@@ -1,8 +1,8 @@
 """What the gate adds to a call: against the bare handler, in the same run.
 
 A call by a step and a person's read touch no table before they answer. A capability that
-writes is given a transaction behind the wall of its workspace, and its record commits with
-it; beside that stands an ordinary transaction with the same statement, and a walled one.
+writes is given a transaction under row-level security, and its record commits with
+it; compared with an ordinary transaction of the same statement, and one with row-level security.
 What is added is the median difference within a round. The rounds are many and short, because
 a machine that is shared is quick in one moment and slow in the next.
 """

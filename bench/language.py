@@ -2,7 +2,7 @@
 
     python -m bench.language
 
-Each figure stands beside a yardstick of the same run (a plain Jinja2 render, a JSON
+Each figure is next to a yardstick of the same run (a plain Jinja2 render, a JSON
 round trip of the same document), so that a noisy machine moves both.
 """
 

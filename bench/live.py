@@ -3,7 +3,7 @@
 python -m bench.live
 
 Every step waits for a word from outside, so that the page is at rest before each. The record's
-moment is the database's own, on the same clock as the page's. Beside the page a bare reader hears
+moment is the database's own, on the same clock as the page's. Next to the page a bare reader hears
 the stream of the same run: what it waits for is the server's part, and the ratio is what two
 machines can compare. The built page has to be there (scripts/build_page.py).
 """

@@ -1,6 +1,6 @@
 """The load client: a fixed number of connections, each sending its next request at once.
 
-It speaks just enough HTTP/1.1 to cost little beside what it measures, and runs in a process
+It speaks just enough HTTP/1.1 to cost little next to what it measures, and runs in a process
 of its own: ``python -m bench.load ADDRESS PATH TOKEN REQUESTS CONNECTIONS [PAUSE]`` prints one
 line of JSON.
 """
@@ -17,7 +17,7 @@ from typing import Any
 
 import uvloop
 
-# Whoever does not answer is not waited for until the end of days.
+# A server that does not answer is not waited for.
 MOST_SECONDS = 600.0
 BODY = b'{"say":"hello","n":1}'
 

@@ -4,7 +4,7 @@ python -m bench.mcp [--rounds N]
 
 Both serve a tool of the same shape over HTTP without sessions, in a process of their own, and
 are driven by the same client with 16 requests at a time. The bare server knows no callers, no
-rules and no records; what is measured is what ours costs beside that. A figure is the median
+rules and no records; what is measured is what ours costs next to that. A figure is the median
 of the rounds; the ratio is what counts, because machines differ and are shared.
 """
 

@@ -1,4 +1,4 @@
-"""A question put to 50,000 pages, beside one bare full-text search in the same run.
+"""A question put to 50,000 pages, next to one bare full-text search in the same run.
 
 Run it with the package importable: ``python -m bench.pages``. The ratio holds on any machine;
 the milliseconds are those of this one.

@@ -27,7 +27,7 @@ def before(place: Path = RESULTS) -> dict[str, Any]:
 
 
 def keep(chosen: argparse.Namespace, found: Mapping[str, Any]) -> None:
-    """Puts figures beside those that are there, when that was asked for."""
+    """Adds figures to the stored ones, when that was asked for."""
     if chosen.save:
         kept = before(chosen.into) | dict(found)
         chosen.into.write_text(json.dumps(kept, indent=2) + "\n")

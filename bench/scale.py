@@ -5,7 +5,7 @@ python -m bench.scale [--most 1000000] [--save]
 First finished runs, from a thousand up, over several months' partitions. Then automations,
 schedules and event triggers, ten, a hundred and a thousand times as many. At each size the same
 small work is done, and what it touches is counted in pages of the database, which is the same on
-a busy machine and on an idle one. Beside it stands the processor time of draining some runs, for
+a busy machine and on an idle one. Next to it is the processor time of draining some runs, for
 worker and Postgres together, which is not: it also counts the vacuum of
 what was just put in. The last column is the ratio of the last size against the smallest; what
 fails the command is a count of pages that has grown by half and is no longer small.

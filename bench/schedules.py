@@ -2,7 +2,7 @@
 
 python -m bench.schedules
 
-A house with 1,000 schedules and one with 100,000, the same number of them due: seconds per
+An application with 1,000 schedules and one with 100,000, the same number of them due: seconds per
 look, and the ratio of the two. Then 1,000 due in one second, with a scheduler and a worker
 at work: how long after its moment each run began.
 """

@@ -1,4 +1,4 @@
-"""A script that makes one call: the product with all its walls against bare `deno run`.
+"""A script that makes one call: the product with all its isolation layers against bare `deno run`.
 
 python -m bench.scripts [--rounds N]
 

@@ -6,7 +6,7 @@ A whole server, as a person has it, is given runs of several kinds: one step and
 fails, one that sleeps, and one that an event starts. Every few seconds the memory of each of its
 processes is looked at, its open files and threads, and what its tables hold that is dead; each
 minute says a line. The first fifth is for warming up. Of what follows, the median of the first
-third stands against the median of the last: what lies between is what an hour would add.
+third is against the median of the last: what lies between is what an hour would add.
 Memory is what a process has to itself: pages of files and of the database's shared buffers are
 left out, for they are bounded by what they are. The command fails when something rises.
 """
@@ -173,7 +173,7 @@ class Seen:
     ends: dict[str, int] = field(default_factory=dict)
 
     def line(self, moment: float) -> str:
-        """Where it stands, in one line."""
+        """The current state, in one line."""
         processes = ", ".join(
             f"{track.name} {track.megabytes[-1]:.1f}"
             for track in self.tracks.values()

@@ -21,7 +21,7 @@ FIRST_BAR, WARM_BAR = 8.0, 3.0
 
 
 async def opened(home: Path) -> float:
-    """Seconds until the house is open and its tables are there."""
+    """Seconds until the application is open and its tables are there."""
     began = time.perf_counter()
     async with open_application(Settings(home=home)):
         return time.perf_counter() - began

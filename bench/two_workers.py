@@ -4,7 +4,7 @@ python -m bench.two_workers [--rounds N] [--runs N] [--save]
 
 The workers are real processes over one database. Each run has five steps that walk a list with
 templates and say little of it, so nearly all of its cost is the worker's own: what Postgres takes
-of it stands beside. Two cores hold both workers and Postgres, and other people may be on them. So
+of it is next to. Two cores hold both workers and Postgres, and other people may be on them. So
 the yardstick is taken in the same round: bare processes that only compute, one and then two. What
 the machine does not give to them, it cannot give to workers either.
 """
@@ -85,7 +85,7 @@ def plan() -> dict[str, Any]:
 
 @contextmanager
 def workers(application: Application, count: int) -> Iterator[list[int]]:
-    """So many worker processes over the database of the house, and their numbers."""
+    """So many worker processes over the database of the application, and their numbers."""
     assert application.database.server is not None
     environment = {
         **os.environ,

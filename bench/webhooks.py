@@ -34,7 +34,7 @@ START_BARS = (5.0, 25.0)
 QUIET_REQUESTS, QUIET_PAUSE = 300, 0.03
 BURST, BURST_CONNECTIONS = 5_000, 500
 CROWD, CROWD_CONNECTIONS, CROWD_BAR = 6_000, 250, 1_000.0
-# The rate limit is for strangers; here we are the flood.
+# The rate limit is for unknown callers; here the benchmark is the flood.
 OPEN = {"MAINSPRING_LIMIT_WEBHOOK_PER_SECOND": "100000", "MAINSPRING_LIMIT_WEBHOOK_BURST": "100000"}
 
 UNFINISHED = "SELECT count(*) FROM runs WHERE finished_at IS NULL"

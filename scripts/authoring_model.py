@@ -1,6 +1,6 @@
-"""Requests made into proposals by the product itself, in houses furnished for them.
+"""Requests made into proposals by the product itself, in workspaces prepared for them.
 
-Each workspace of the requests is a house in a folder of its own, with its boards, pages, secrets,
+Each workspace of the requests is an application in its own folder, with its boards, pages, secrets,
 automations and tools; the tools are those of a server on loopback. The models are those that
 the environment names.
 """
@@ -68,7 +68,7 @@ async def _propose(services: ApplicationServices, request: Request, by: str) -> 
 
 @asynccontextmanager
 async def furnished(world: World) -> AsyncIterator[tuple[ApplicationServices, World]]:
-    """A house that has what a workspace of the requests has; its boards have ids of their own."""
+    """An application that has what a workspace of the requests has; its boards have new ids."""
     folder = _folder()
     try:
         async with AsyncExitStack() as stack:

@@ -2,8 +2,8 @@
 
 python -m scripts.authoring_score [--misses] [--set FILE] [--model] [--save]
 
-The requests stand in tests/requests with what a right answer holds. The rules read them unless
-a model is asked for with --model: then the product itself makes the proposals, in houses
+The requests are in tests/requests with what a right answer holds. The rules read them unless
+a model is asked for with --model: then the product itself makes the proposals, in applications
 furnished for it, with the models that the environment names. --save keeps what is printed
 in docs/explanation/authoring-score.txt, with the score of the time phrases.
 """
@@ -34,7 +34,7 @@ FIRST_RUN: Final = (
     "Three lots were added later, each read once before rules were mended for it:\n"
     "56 of 64 (87.5%), 54 of 60 (90.0%), and 41 of 50 (82.0%) of a harder kind."
 )
-# Whoever mends the rules by these would spoil them: they are shown when asked for by --set.
+# Tuning the rules by these would spoil them: they are shown when asked for by --set.
 HELD_BACK: Final = "held back"
 Scores = Mapping[str, Sequence[Score]]
 

@@ -25,7 +25,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 BUILT: Final = ROOT / "src" / "mainspring" / "surfaces" / "web" / "built"
-# What the page is built from; tests stand beside the sources and do not count.
+# What the page is built from; tests are next to the sources and do not count.
 _SOURCES: Final = (
     "src",
     "public",
@@ -52,7 +52,7 @@ _PROGRESS_SECONDS: Final = 10.0
 
 
 class CouldNotBuild(Exception):
-    """A sentence for whoever wanted the page."""
+    """A message for a caller that needs the page."""
 
 
 def main(arguments: list[str]) -> int:
@@ -86,7 +86,7 @@ def build(sources: Path, into: Path, deno: str | None = None) -> bool:
 def _build(sources: Path, into: Path, digest: str, deno: str) -> None:
     workshop = sources if os.access(sources, os.W_OK) else _copied(sources, into)
     install(workshop, deno)
-    # Built beside and then put in place: a server that starts meanwhile finds a whole page.
+    # Built in another folder and then moved: a server that starts meanwhile finds a whole page.
     fresh = into.with_name(f"{into.name}.{os.getpid()}")
     command = ("run", "--allow-all", "npm:vite", "build", "--emptyOutDir", "--logLevel", "warn")
     _run([deno, *command, "--outDir", str(fresh)], workshop, "building the page")
@@ -136,7 +136,7 @@ def digest_of(sources: Path) -> str:
 
 
 def find_deno() -> str:
-    """The deno of this environment: beside its Python, else on the PATH of a build."""
+    """The deno of this environment: next to its Python, else on the PATH of a build."""
     beside = Path(sys.executable).with_name("deno")
     found = str(beside) if beside.is_file() else shutil.which("deno")
     if found is None:

@@ -5,7 +5,7 @@
     ./check unit browser    the named parts
     ./check --list          the parts there are
 
-Parts that use one core run beside those that often wait. The log of each part and, for tests, a
+Parts that use one core run next to those that often wait. The log of each part and, for tests, a
 JUnit file are kept in ``.check/``.
 """
 
@@ -41,7 +41,7 @@ class Part:
 
     name: str
     command: tuple[str, ...]
-    # Beside the others, on one core and with lower priority.
+    # Runs with the others, on one core and with lower priority.
     concurrent: bool = False
     quick: bool = False
     needs: tuple[Callable[[], str], ...] = ()
@@ -73,7 +73,7 @@ def _module(name: str, *text: str) -> tuple[str, ...]:
     return (sys.executable, "-m", name, *text)
 
 
-# Estimated to take 100 seconds of an idle core, a few minutes beside other parts. On a machine that
+# Takes about 100 seconds of an idle core, a few minutes with other parts running. On a machine that
 # is too slow for that it ends after nine minutes, with fewer mutants. The seed is the commit.
 SAMPLE: Final = ("--sample", "60", "--seconds", "100", "--within", "540", "--processes", "1")
 # The state machines in tests/property take fewer steps in a quick check; the others are the same.
@@ -135,7 +135,7 @@ class Runner:
         return subprocess.Popen(["/bin/sh", str(ROOT / "scripts" / "system_packages.sh")])
 
     def run_all(self, parts: Sequence[Part]) -> None:
-        """One after the other; those that run beside get a lane of their own."""
+        """One after the other; concurrent parts get a lane of their own."""
         if any(part.needs for part in parts):
             self._packages()
         beside = [part for part in parts if part.concurrent]

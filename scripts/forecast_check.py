@@ -2,7 +2,7 @@
 
 python -m scripts.forecast_check [--save]
 
-Opens a house with a database of its own, beside a model server in another process that speaks
+Opens an application with its own database, and a model server in another process that speaks
 a provider's wire and answers at varied length. An automation with an agent and a free step is
 priced before it has ever run, then runs twenty times through the worker, the gate and the
 ledger, and is priced once more after ten of them. Prints each forecast, what the runs came to,

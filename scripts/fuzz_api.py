@@ -5,7 +5,7 @@
     python -m scripts.fuzz_api --all-roles --minutes 2    two minutes for each of them
     python -m scripts.fuzz_api --report PAGE          and writes the numbers into a page
 
-It opens a house of its own in a temporary folder, lives in it for a while (automations, runs,
+It opens its own application in a temporary folder, uses it for a while (automations, runs,
 drafts, boards, pages, people), and lets schemathesis send what the published description
 allows and what it forbids. A finding is an error of the server, an answer that the
 description does not have (another status, another content type, another shape), a method
@@ -34,7 +34,7 @@ from scripts.fuzz.schemathesis_run import Plan, Verdict, look
 from scripts.fuzz.sections import table, taken_on, write_section
 from scripts.fuzz.server import Server, open_server, own_folder
 
-# After so long, much of what was there has been taken away: the next round has a new house.
+# After so long, much of what was there has been taken away: the next round has a new application.
 _ROUND_SECONDS: Final = 240
 _SHORTEST_SECONDS: Final = 10
 _MOST_ROUNDS: Final = 10_000
@@ -59,7 +59,7 @@ class RoleResult:
 
     @property
     def outcome(self) -> str:
-        """In words; whoever was asked nothing has not kept their word either."""
+        """As text; a role that was asked nothing has not passed either."""
         if self.broken:
             return "NOT as described, see above"
         return "as described" if self.operations else "NOTHING was asked: give it more time"
@@ -74,7 +74,7 @@ class RoleResult:
 
 
 class ServerCache:
-    """A furnished house for whoever asks next; the one that somebody has changed is left."""
+    """An application with sample data for the next caller; a changed one is dropped."""
 
     def __init__(self) -> None:
         self._inside = AsyncExitStack()
@@ -132,7 +132,7 @@ async def _round(server: Server, role: str, plan: Plan, number: int, left: float
 async def look_as_all(
     roles: Sequence[str], plan: Plan, minutes: float | None, tell: Callable[[RoleResult], None]
 ) -> None:
-    """One after the other; those who may change nothing share a house."""
+    """One after the other; those who may change nothing share an application."""
     environment = ServerCache()
     try:
         for role in roles:

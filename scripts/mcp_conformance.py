@@ -4,10 +4,10 @@
     python -m scripts.mcp_conformance --save    and keeps what it said as evidence
 
 The suite is a program for Node, pinned with all it needs by the lock file in
-tests/conformance/mcp_suite and installed beside the Python environment when it is missing.
+tests/conformance/mcp_suite and installed outside the Python environment when it is missing.
 Node itself comes with the development dependencies. What the suite finds is compared with
 tests/conformance/mcp_expected_failures.yml: a check that fails and does not stand there, and
-one that stands there and passes, are both findings. Exit code 1 means that there were some.
+one that is there and passes, are both findings. Exit code 1 means that there were some.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 python -m scripts.phrase_score [--set FILE]
 
-The phrases stand in tests/phrases with what they mean: those that the rules were made with, and
+The phrases are in tests/phrases with what they mean: those that the rules were made with, and
 those of somebody who had not seen the rules. Prints the share that is right in each file and
 every phrase that is not.
 """

@@ -1,4 +1,4 @@
-"""Photographs every screen of a furnished house: at a desk by day and by night, and on a phone.
+"""Takes screenshots of every screen with sample data: on a desktop, light and dark, and a phone.
 
     python -m scripts.screenshots [NAME ...]
 

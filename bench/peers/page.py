@@ -66,7 +66,7 @@ def save(
     results: Path = RESULTS,
     page: Path = PAGE,
 ) -> None:
-    """Keeps the figures beside the code and writes the page."""
+    """Keeps the figures next to the code and writes the page."""
     kept = {"machine": dict(about), "rounds": rounds, "rows": list(found)}
     results.write_text(json.dumps(kept, indent=2) + "\n")
     page.write_text(text(found, about, rounds))
@@ -74,7 +74,7 @@ def save(
 
 
 def text(found: Sequence[Mapping[str, Any]], about: Mapping[str, str], rounds: int) -> str:
-    """The page: the words that stand in page.txt, with table and machine put in."""
+    """The page: the words that are in page.txt, with table and machine put in."""
     versions = {row["version"]: None for row in found if row["version"]}
     lines = [f"| {name} | {value} |" for name, value in about.items()]
     lines.append(f"| peers | {', '.join(versions)} |")

@@ -78,7 +78,7 @@ class Started:
     def hear(self, seconds: float = WORK_SECONDS) -> dict[str, Any]:
         """The next answer, which is a line that begins with @."""
         assert self.process.stdout is not None
-        # A reader of a pipe has no clock; whoever is late is ended and then says nothing more.
+        # A reader of a pipe has no timeout; a late process is ended and then prints nothing more.
         watch = threading.Timer(seconds, self.process.kill)
         watch.start()
         try:

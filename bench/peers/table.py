@@ -30,7 +30,7 @@ Measured = Mapping[tuple[str, str, int], Sequence[Figure]]
 def rows(
     contenders: Iterable[Contender], measured: Measured, errors: Mapping[tuple[str, str], str]
 ) -> Any:
-    """One row for each contender and number of steps; an error stands where figures would."""
+    """One row for each contender and number of steps; an error replaces the figures."""
     found: list[dict[str, Any]] = []
     all_of_them = list(contenders)
     for way in WAYS:

@@ -1,1 +1,1 @@
-"""What the commands that fuzz are made of: a house to be asked, people who ask, and a report."""
+"""The parts of the fuzz commands: an application to send requests to, callers, and a report."""

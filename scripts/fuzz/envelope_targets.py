@@ -1,6 +1,6 @@
-"""Targets for what stands around the content of a request: headers, keys, links, envelopes.
+"""Targets for what surrounds the content of a request: headers, keys, links, envelopes.
 
-What they need of a house is a stand-in that knows nothing: only the reading is looked at here.
+What they need of an application is a stub that knows nothing: only parsing is tested here.
 The header ``Range`` is missing because nothing reads it: files are answered whole.
 """
 

@@ -1,6 +1,6 @@
 """Loaded by schemathesis: puts what exists into the places that ask for it, often enough.
 
-Which value stands where follows from what was drawn, so the same seed asks the same.
+Which value is where follows from what was drawn, so the same seed asks the same.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from urllib.parse import urlsplit
 import schemathesis
 
 Values = Mapping[str, Sequence[Any]]
-# Beside the description, in the folder that schemathesis is started in.
+# Next to the description, in the folder that schemathesis is started in.
 FILE: Final = "known.json"
 # Somebody outside did not answer, or not in time.
 OF_OTHERS: Final = frozenset({502, 504})
-# Whoever is not let in is told so first, also at an address that others may use.
+# Unauthenticated callers are refused first, also at an address that others may use.
 _NOT_LET_IN: Final = frozenset({401, 403})
 _WAIT_SECONDS: Final = 10
 # Of a hundred places, those that get something real.
@@ -83,7 +83,7 @@ def _singular(table: str) -> str:
 
 
 def values_for(path: str, name: str, known: Values = _VALUES) -> Sequence[Any]:
-    """What may stand in a place: of the table that the path is about there, if it says so."""
+    """Values for a placeholder: of the table that the path is about there, if it says so."""
     head, held, _ = path.partition("/{" + name + "}")
     if held:
         table = head.rpartition("/")[2].replace("-", "_")
@@ -181,7 +181,7 @@ def map_body(context: Any, body: Any) -> Any:
 
 @schemathesis.hook
 def map_case(context: Any, case: Any) -> Any:
-    """Whoever calls a capability often has arguments that it knows."""
+    """Calls of a capability often get arguments that it knows."""
     named = (case.path_parameters or {}).get("capability_id")
     shown = _KNOWN.get("capabilities", {}).get(named) or ()
     if shown and case.method == "POST" and isinstance(case.body, dict):
@@ -190,6 +190,6 @@ def map_case(context: Any, case: Any) -> Any:
             case.body = _filled(case.path, shown[(dice // 100) % len(shown)])
     operation = case.operation.definition.raw.get("operationId")
     if {named, operation} & set(_KNOWN.get("waiting", ())) and isinstance(case.body, dict):
-        # Whoever has halted all work would wait for minutes.
+        # A caller that has halted all work would wait for minutes.
         case.body = {"wait_seconds": _WAIT_SECONDS, **case.body}
     return case

@@ -29,7 +29,7 @@ ROLES: Final = (
     "browser",
     "installation-administrator",
 )
-# Whoever comes after one of these finds less in the house than they did.
+# After one of these the application holds less than before.
 CHANGING: Final = frozenset({"editor", "admin", "owner", "browser", "installation-administrator"})
 # Capabilities that a token may be limited to.
 _FEW: Final = ("list_boards", "create_page", "search_pages")

@@ -1,4 +1,4 @@
-"""Lives in a house for a while, so that whoever asks finds something behind every name.
+"""Uses an application for a while, so that fuzz requests find something behind every name.
 
 Everything is made by the product itself, over its own REST surface: a row that it could never
 have written would only find errors that nobody can meet.
@@ -72,7 +72,7 @@ def _definition(name: str, plan: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Whoever lives here, and asks the server for it."""
+    """A client that creates the sample data."""
 
     client: httpx2.AsyncClient
 

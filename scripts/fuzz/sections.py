@@ -1,6 +1,6 @@
 """The report: each command writes its own part of one page, and leaves the rest alone.
 
-A part stands between two marks. What people have written around the marks stays.
+A part is between two marks. What people have written around the marks stays.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class Counting:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A house that listens; the token is that of whoever owns it and looks after everything."""
+    """A listening application; the token is that of its owner and administrator."""
 
     application: Application
     app: FastAPI

@@ -45,7 +45,7 @@ _SQL_CHANGES: Final = (
 # The last of several columns that tables are joined by, such as the number of a version.
 _USING: Final = re.compile(r"\bUSING \([\w, ]+(, \w+)\)")
 _AND: Final = re.compile(r"\bAND\b")
-# What an AND may stand between without joining two conditions, and what ends a condition.
+# What an AND may be between without joining two conditions, and what ends a condition.
 _BETWEEN: Final = re.compile(r"\bBETWEEN\s+\S+\s+$")
 _ENDS: Final = re.compile(
     r"\b(AND|OR|ORDER BY|GROUP BY|LIMIT|RETURNING|FOR|THEN|UNION|WHERE|SET|LEFT|JOIN)\b"

@@ -43,7 +43,7 @@ class _Function:
     assigned: tuple[_Assigned, ...]
 
     def texts(self, call: ast.Call, known: Texts) -> Texts:
-        """What each name holds where a call stands."""
+        """What each name holds where a call is."""
         found = dict(known)
         for line, name, value in self.assigned:
             if line < call.lineno:

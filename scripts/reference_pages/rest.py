@@ -1,6 +1,6 @@
 """The REST surface: its OpenAPI document, and its routes as tables by tag.
 
-The document is made as a running server makes it, over a house that is built and never
+The document is made as a running server makes it, over an application that is built and never
 opened: describing routes asks no database.
 """
 

@@ -1,6 +1,6 @@
-"""Who may use the whole database: a written list. Everybody else works behind a wall.
+"""Who may use the whole database: a written list. All other code uses row-level security.
 
-A surface acts for somebody. It reads and writes through that caller's side of the wall, so
+A surface acts for a caller. It reads and writes with that caller's row-level security, so
 that a query which forgets its workspace finds nothing; where it needs more, it says why here.
 """
 

@@ -102,7 +102,7 @@ def _page_pattern() -> re.Pattern[str]:
 
 
 def _illustrations(path: Path) -> set[int]:
-    """The nodes of a module that stand in examples of a schema, or in docstrings."""
+    """The nodes of a module that are in examples of a schema, or in docstrings."""
     found: set[int] = set()
     for node in nodes(path):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):

@@ -1,4 +1,4 @@
-"""A house over a server of its own, for checks that kill nobody."""
+"""An application over a server of its own, for checks that kill nobody."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.kit.postgres import open_folder
 
 @asynccontextmanager
 async def house_alone(capabilities: Sequence[Capability] = ()) -> AsyncIterator[Application]:
-    """The house, until the block ends."""
+    """The application, until the block ends."""
     with open_folder() as folder:
         server = EmbeddedServer(folder / "home")
         await server.start_async()

@@ -1,4 +1,4 @@
-"""The watchdog: what stands still is shown: R20."""
+"""The watchdog: stalled work is shown: R20."""
 
 from __future__ import annotations
 

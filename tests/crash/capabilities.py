@@ -88,7 +88,7 @@ class CrashCapabilities:
         return {"thawed": True}
 
     async def hang(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Goes on until a file appears beside the ledger, which is how a test lets go."""
+        """Goes on until a file appears next to the ledger, which is how a test lets go."""
         self.ledger.note(ctx.key, "begin")
         gate = self.ledger.path.with_name(str(arguments["until"]))
         while not gate.exists():

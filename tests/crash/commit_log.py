@@ -17,7 +17,7 @@ from mainspring.store.database import Connection
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 # The last step and the end of its run are one statement, after which both are noted: what counts
-# is how the run stood before its writer's transaction.
+# is how the run was before its writer's transaction.
 _WRITES = """
     SELECT s.*, coalesce(before.was, s.run_status) AS run_stood
     FROM witness_steps s LEFT JOIN LATERAL (

@@ -1,6 +1,6 @@
 """The bench: a database with real durability, runs to execute, a pool to kill.
 
-The bench stands outside: it hands runs in, watches rows, and keeps the ledger and the
+The bench is outside: it hands runs in, watches rows, and keeps the ledger and the
 witness for the judge. It never executes a step.
 """
 

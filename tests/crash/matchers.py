@@ -1,7 +1,7 @@
 """A storm over matchers, and the verdict: one run for each match, none missed, none twice.
 
 Nothing executes here: the rows of the runs are the evidence. Each event carries a number,
-so a run says which event it stands for.
+so a run says which event it belongs to.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.crash.crash_bench import CrashBench
 
 EVENT_TYPE = "storm.struck"
 _PATIENCE = 120.0
-# An automation and the number of the event that its run stands for.
+# An automation and the number of the event that its run belongs to.
 Pair = tuple[UUID, int]
 
 
@@ -104,7 +104,7 @@ def expected(automations: list[UUID], events: int) -> set[Pair]:
 
 
 async def started(bench: CrashBench) -> Counter[Pair]:
-    """The runs there are, by what they stand for."""
+    """The runs there are, by the event they belong to."""
 
     async def read(connection: Connection) -> list[Any]:
         return await connection.fetch("SELECT automation_id, payload FROM runs")
@@ -144,7 +144,7 @@ async def strike_matchers(
 
 
 async def until_read(bench: CrashBench) -> float:
-    """Waits until the cursor stands at the end of the log; answers the seconds."""
+    """Waits until the cursor is at the end of the log; answers the seconds."""
 
     async def at_the_end() -> bool:
         async def read(connection: Connection) -> bool:

@@ -23,7 +23,7 @@ from tests.crash.worker_pool import WorkerProcess
 
 MINUTE = timedelta(minutes=1)
 SPOTS = frozenset({("enter", ""), ("keep", "")})
-# A trigger and the moment that its run stands for.
+# A trigger and the fire time that its run belongs to.
 Pair = tuple[UUID, datetime]
 _TOGETHER = 20
 

@@ -24,7 +24,7 @@ TAKEOVER_SECONDS = 15.0
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A step's record as it stands at the end."""
+    """A step's record as it is at the end."""
 
     place: Place
     status: str

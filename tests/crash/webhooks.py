@@ -1,4 +1,4 @@
-"""Webhooks sent while whoever takes them is killed: senders repeat with the same key."""
+"""Webhooks sent while the receiving process is killed: senders repeat with the same key."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def hook_of(orders: WorkerOptions) -> Hook:
 
 
 async def _watch(orders: WorkerOptions, application: Application, stop: asyncio.Event) -> None:
-    """One of the parts beside the workers."""
+    """One of the parts other than the workers."""
     if orders.role == "matcher":
         await follow_log(application, hook_of(orders), stop)
     elif orders.role == "scheduler":

@@ -64,7 +64,7 @@ NOBODYS: Final[Mapping[str, str]] = {
     "keys": "the keys of a browser's push subscription belong to no workspace",
     "ref": "what an adapter reads stands outside of every workspace",
 }
-# Bodies that reach far enough to be judged by what they name; the rest get what the
+# Bodies that are complete enough to be authorized by what they name; the rest get what the
 # capability gives as its example, or an empty object.
 _TYPE: Final = {"description": "Something was made.", "payload_schema": {"type": "object"}}
 
@@ -99,7 +99,7 @@ class Way:
     path: str
     name: str
     endpoint: Callable[..., Any] | None
-    # Names of its places, by where they stand: path, query or body.
+    # Names of its places, by where they are: path, query or body.
     places: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -152,7 +152,7 @@ class AccessMatrix:
     owner: Person
     other_tenant: Person
     ways: list[Way]
-    # What each of them has, by the names of places for it; the neighbour's is theirs alone.
+    # What each of them has, by the names of places for it; the other tenant's is theirs alone.
     own: Mapping[str, list[str]]
     others: Mapping[str, list[str]]
     _counterparts: dict[str, str] = field(default_factory=dict)
@@ -164,8 +164,8 @@ class AccessMatrix:
     def nobodys(self, value: str) -> str:
         """Something of the same form that nobody has; always the same for the same value.
 
-        What is done with the one is then done with the other too, so that they can be told
-        apart by nothing but what the neighbour has.
+        What is done with the one is then done with the other too, so that they differ
+        in nothing but what the other tenant has.
         """
         return self._counterparts.setdefault(value, _missing(value))
 
@@ -253,7 +253,7 @@ async def _live(api: Api, owner: Person) -> None:
     """An automation with triggers, versions and a run, an event and its type, a message."""
     async with api.application.database.transaction() as tx:
         known = await session_headers(tx, owner.id, owner.workspace_id)
-    # The last characters differ, so that nothing next door is called the same.
+    # The last characters differ, so that nothing in another workspace is called the same.
     mark = secrets.token_hex(3)
     async with httpx2.AsyncClient(base_url=api.address + ROOT, headers=known) as client:
 
@@ -317,7 +317,7 @@ def _singular(table: str) -> str:
 
 
 def values_for(found: Mapping[str, list[str]], way: Way, name: str) -> list[str]:
-    """What may stand in a place: of the table that the path is about there, if it says so."""
+    """Values for a placeholder: of the table that the path is about there, if it says so."""
     head, held, _ = way.path.partition("/{" + name + "}")
     if held:
         table = head.rpartition("/")[2].replace("-", "_")

@@ -1,4 +1,4 @@
-"""A served house with an integration of its own, and a provider on loopback behind it.
+"""A served application with an integration of its own, and a provider on loopback behind it.
 
 ``notebook`` and ``diary`` sign in with OAuth at one provider, ``keyed`` takes a key, ``open_data``
 needs nothing.
@@ -210,7 +210,7 @@ def open_data(pair: str) -> Integration:
 
 @dataclass(slots=True)
 class Accounts:
-    """The house, the provider, and somebody else who must be told nothing."""
+    """The application, the provider, and another provider that must receive nothing."""
 
     api: Api
     bench: Bench
@@ -270,7 +270,7 @@ class Accounts:
 
 @asynccontextmanager
 async def house_of(settings: Settings, provider: OAuthProvider) -> AsyncIterator[Application]:
-    """The whole product with these integrations beside its own."""
+    """The whole product with these integrations in addition to its own."""
     database = await Database.open(settings)
     shelf = (
         notebook(provider.url, provider.pair),
@@ -303,7 +303,7 @@ async def house_of(settings: Settings, provider: OAuthProvider) -> AsyncIterator
 
 @asynccontextmanager
 async def accounts(url: str, home: Path) -> AsyncIterator[Accounts]:
-    """A served house with a worker in it, until the block ends."""
+    """A served application with a worker in it, until the block ends."""
     async with oauth_provider() as provider, stranger() as other:
         provider.elsewhere = other.url
         settings = Settings(

@@ -1,4 +1,4 @@
-"""Agents as a test wants them: a model that says what it is told to, at the worst moments."""
+"""Agents for tests: a model that answers from a script, with hooks before its answers."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class ScriptedModels(FakeModels):
 
     @property
     def tool_results(self) -> list[str]:
-        """What the last question told of tools, in order."""
+        """The tool results in the last request, in order."""
         return [one.content for message in self.requests[-1].messages for one in message.results]
 
 
@@ -107,7 +107,7 @@ async def agents_bench(
     *words: Capability | Action,
     limits: Limits | None = None,
 ) -> AsyncIterator[Bench]:
-    """The bench with these models, and with these words beside the usual ones."""
+    """The bench with these models, and with these capabilities in addition to the usual ones."""
     capabilities = [one for one in words if isinstance(one, Capability)]
 <<<<<<< ours
     bounds, script_runner = limits or Limits(), bench.house.script_runner
@@ -171,7 +171,7 @@ async def ledger(bench: Bench) -> tuple[int, str]:
 
 
 async def pieces(bench: Bench, run_id: UUID) -> list[dict[str, Any]]:
-    """What whoever watches was told of the agents of a run."""
+    """What watchers were sent about the agents of a run."""
     rows = await bench.application.database.fetch(
         "SELECT text FROM run_output WHERE run_id = $1 AND stream = 'agent' ORDER BY seq", run_id
     )

@@ -1,7 +1,7 @@
-"""A running server on loopback over the test's own house, and a client that may come in.
+"""A running server on loopback over the test's own application, and clients for it.
 
 Ask for the fixture ``api``. Its ``client`` is the owner with a browser session, a person; its
-``program`` sends the owner's token with each request; its ``stranger`` sends neither.
+``program`` sends the owner's token with each request; its ``anonymous`` sends no credentials.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Api:
 async def served(
     application: Application, more: Sequence[APIRouter] = (), *, own_app: bool = False
 ) -> AsyncIterator[Api]:
-    """The house behind a port of its own, until the block ends."""
+    """The application behind a port of its own, until the block ends."""
     application = replace(
         application, settings=replace(application.settings, host="127.0.0.1", port=0)
     )
@@ -133,7 +133,7 @@ async def owner_session(application: Application) -> dict[str, str]:
 
 @pytest_asyncio.fixture
 async def api(bench: Bench, request: pytest.FixtureRequest) -> AsyncIterator[Api]:
-    """The bench's house with its REST surface listening."""
+    """The bench's application with its REST surface listening."""
     own_app = request.node.get_closest_marker("own_app") is not None
     async with served(bench.application, own_app=own_app) as made:
         yield made

@@ -1,4 +1,4 @@
-"""A model that plays a script to whoever asks it for a definition, and the desk it is asked at."""
+"""A scripted model for authoring, and the authoring service that asks it."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ class ScriptedModel:
         return entry if isinstance(entry, ModelReply) else entry(request)
 
     def last_message(self, ask: int) -> str:
-        """What the model was told last before an ask, the first being 1."""
+        """The last message that the model was sent before an ask, the first being 1."""
         last = self.asked[ask - 1].messages[-1]
         return "\n".join([*(one.content for one in last.results), last.content])
 
 
 class FixedClock:
-    """A clock that stands, or goes on by so much at each look."""
+    """A fixed clock, or one that advances by so much at each reading."""
 
     def __init__(self, pace: float = 0.0) -> None:
         self._at = 0.0

@@ -1,4 +1,4 @@
-"""Authoring as a member does it, over the house of a bench."""
+"""Authoring as a member does it, over the application of a bench."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class CapabilityClient:
         self.caller = visitor or CapabilityCaller(owner)
 
     async def call(self, capability: str, given: Mapping[str, Any]) -> Any:
-        """Calls at the door: judged by the role, and recorded."""
+        """Calls through the gate: authorized by the role, and recorded."""
         return await self.bench.application.gate.direct(self.caller, capability, given)
 
     async def board(self, name: str, **more: Any) -> str:

@@ -1,4 +1,4 @@
-"""A whole house over a fresh database, and ways to run a definition in it to its end."""
+"""A complete application over a fresh database, and helpers that run a definition to its end."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ PATIENCE = 60.0
 
 @dataclass(slots=True)
 class Bench:
-    """A house with an outside world that the test can look at."""
+    """An application with an outside world that the test can look at."""
 
     application: Application
     outside: Outside
@@ -148,7 +148,7 @@ async def bench(database: Database, database_url: str, tmp_path: Path) -> AsyncI
 
 @asynccontextmanager
 async def open_bench(database: Database, database_url: str, home: Path) -> AsyncIterator[Bench]:
-    """A house over the test's own database, with leases that no busy machine outlasts.
+    """An application over the test's own database, with leases that no busy machine outlasts.
 
     A test in which a worker is lost says so in the table of workers.
     """

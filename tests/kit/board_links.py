@@ -1,4 +1,4 @@
-"""A house whose boards can be linked to doubles, and somebody who links them."""
+"""An application whose boards can be linked to doubles, and somebody who links them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A board in a house, and a member who calls the capabilities of boards."""
+"""A board in an application, and a member who calls the capabilities of boards."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Boards:
         return found
 
     async def events(self) -> list[dict[str, Any]]:
-        """What the log was told about boards, oldest first."""
+        """What the event log holds about boards, oldest first."""
         found = await self.application.database.fetch(
             "SELECT payload FROM events WHERE workspace_id = $1 AND type = 'board.changed' "
             "ORDER BY id",

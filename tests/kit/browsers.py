@@ -129,7 +129,7 @@ class BrowserSession:
     # --- what is there before somebody looks
 
     def ask(self, method: str, path: str, body: Any = None, status: int | None = None) -> Any:
-        """What the person is answered who is signed in here; paths stand below /api/v1."""
+        """What the signed-in person is answered; paths are below /api/v1."""
         answer = self.context.request.fetch(
             PREFIX + path, method=method, data=body, headers={"X-CSRF-Token": self.csrf}
         )
@@ -164,7 +164,7 @@ class BrowserSession:
         if viewport is not None:
             page.set_viewport_size({"width": viewport["width"], "height": viewport["height"]})
         page.set_default_timeout(PATIENCE_MS)
-        # A house has no room for what the library would note on a method of its own.
+        # The dataclass has slots, so the library cannot set an attribute on a method of its own.
         page.on("console", lambda message: self._hear(message))  # noqa: PLW0108
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.goto(path)
@@ -179,7 +179,7 @@ class BrowserSession:
 
 @contextlib.contextmanager
 def opened_house(environment: BrowserEnvironment, **looks: Any) -> Iterator[BrowserSession]:
-    """A new workspace and a browser in it; complaints of the page fail whoever opened it."""
+    """A new workspace and a browser in it; console errors of the page fail the test."""
     with contextlib.closing(
         environment.browser.new_context(
             base_url=environment.server.address,
@@ -233,7 +233,7 @@ def settle(page: Page, path: str) -> None:
 
 
 def violations(page: Page) -> list[str]:
-    """What axe finds wrong with the page as it stands, one line each."""
+    """What axe finds wrong with the page as it is, one line each."""
     page.evaluate(AXE.read_text(encoding="utf-8"))
     found = page.evaluate("async () => (await axe.run()).violations")
     return [

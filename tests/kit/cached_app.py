@@ -1,11 +1,11 @@
-"""The REST application, built once for many houses.
+"""The REST application (FastAPI), built once and reused for many benches.
 
 Building its routes takes more time than most tests that call it, and nothing in them belongs
-to one house but the rooms they ask. So an application is kept when its house has closed, and
-the next house that would have built the same one moves in: the routes ask its rooms then.
-Everything that remembers callers (the door, the other surfaces, the middleware) is made anew.
+to one bench but the services they call. So a FastAPI application is cached when its bench closes,
+and the next bench that would have built the same one reuses it: the routes call its services then.
+Everything that remembers callers (auth, the other surfaces, the middleware) is made anew.
 
-What a route remembers by itself for a while, such as the last look at the house's health, is
+What a route caches by itself for a while, such as the last health check, is
 handed on. A test about that is marked with ``own_app`` and gets one that nobody had before.
 """
 
@@ -32,7 +32,7 @@ _HELD = frozenset({"database", "wakeup_sender", "desk"})
 
 
 class _Tenant:
-    """Stands for the rooms of whoever lives in the application."""
+    """Proxies the services of the bench that uses the application now."""
 
     def __init__(self, first: ApplicationServices) -> None:
         self.first = first
@@ -45,7 +45,7 @@ class _Tenant:
 
 
 class _Part:
-    """Stands for one of those rooms."""
+    """Proxies one of those services."""
 
     def __init__(self, tenant: _Tenant, name: str) -> None:
         self._tenant = tenant
@@ -75,7 +75,7 @@ class _CachedApp:
 
 @contextmanager
 def kept_app(services: ApplicationServices) -> Iterator[FastAPI]:
-    """An application over these rooms, for as long as the block lasts."""
+    """An application over these services, for as long as the block lasts."""
     wanted = _made_from(services)
     free = _free()
     found = next((one for one in free if one.made_from == wanted), None)
@@ -103,7 +103,7 @@ def _build(services: ApplicationServices, made_from: Mapping[str, Any]) -> _Cach
 
 
 def _anew(middleware: Middleware, services: ApplicationServices) -> Middleware:
-    """The same layer, to be made for these rooms."""
+    """The same middleware, to be made for these services."""
     arguments: dict[str, Any] = dict(middleware.kwargs)
     layer: Any = middleware.cls
     if layer is AuthMiddleware:

@@ -22,7 +22,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 
 @dataclass(slots=True)
 class Collector:
-    """What has come in so far."""
+    """What has been received so far."""
 
     address: str = ""
     spans: list[Any] = field(default_factory=list)

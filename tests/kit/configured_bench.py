@@ -13,7 +13,7 @@ from tests.kit.bench import Bench
 
 @asynccontextmanager
 async def open_own_application(bench: Bench, **settings: Any) -> AsyncIterator[Bench]:
-    """The same database, behind a house whose integrations are led elsewhere."""
+    """The same database, behind an application whose integrations use other addresses."""
     changed = replace(bench.application.settings, **settings)
     application = bench.application
     vocabulary = build_registry(

@@ -21,7 +21,7 @@ CLOCK = {
 
 @dataclass(frozen=True)
 class Version:
-    """A definition that sends requests to some hosts, and the grants beside it."""
+    """A definition that sends requests to some hosts, and its grants."""
 
     document: dict[str, Any]
     grants: list[dict[str, Any]]

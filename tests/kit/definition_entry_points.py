@@ -1,7 +1,7 @@
-"""Every door that takes a definition or words without running them, and what is planted behind.
+"""Every entry point that takes a definition or a request without running it, and planted baits.
 
-The test sends each document through a few of the doors, in turn, so that every door sees every
-kind. All documents through all doors are one command::
+The test sends each document to a few of the entry points, in turn, so that each sees every
+kind. All documents to all entry points are one command::
 
     python -m tests.kit.definition_entry_points
 """
@@ -120,7 +120,7 @@ WATCH: Final = Watch()
 
 @dataclass(frozen=True, slots=True)
 class ImportAnswer:
-    """What a door answered to a document."""
+    """What an entry point answered to a document."""
 
     what: ForeignDocument
     entry_point: str
@@ -140,13 +140,13 @@ class ImportAnswer:
 
 @dataclass(slots=True)
 class ImportHarness:
-    """The house, the baits around it, and one automation and one proposal to try things on."""
+    """The application, the planted baits, and one automation and one proposal to try things on."""
 
     api: Api
     bench: Bench
     listener: LocalServer
     bait: Bait
-    # What stands in the planted file, in the planted variable and in the secret.
+    # The content of the planted file, of the planted variable and of the secret.
     planted: Mapping[str, str]
     folder: Path
     automation: str = ""
@@ -232,7 +232,7 @@ async def _run_as(harness: ImportHarness, what: ForeignDocument) -> httpx2.Respo
 
 
 async def _fired(harness: ImportHarness, what: ForeignDocument) -> httpx2.Response:
-    """The public door of an automation that has no webhook."""
+    """The public webhook route of an automation that has no webhook."""
     return await harness.api.anonymous.post(
         f"{ROOT}/automations/{harness.automation}/fire",
         json=what.document or what.text,
@@ -267,7 +267,7 @@ ENDPOINTS: Final[Mapping[str, ImportEndpoint]] = {
 
 @asynccontextmanager
 async def porch(url: str, home: Path) -> AsyncIterator[ImportHarness]:
-    """The product's own house, with everything planted around it."""
+    """The application with the product's own registry, with baits planted around it."""
     planted = {
         name: f"planted-{name}-{secrets.token_hex(12)}" for name in ("file", "variable", "secret")
     }
@@ -280,7 +280,7 @@ async def porch(url: str, home: Path) -> AsyncIterator[ImportHarness]:
         async with local_server(always(answer(200, b"{}"))) as listener:
             pair = f"127.0.0.1:{listener.port}"
             bait = Bait(f"http://{pair}", f"{folder}/touched", f"{folder}/read.txt", VARIABLE)
-            # The address is open to the house: that nothing is run is all that stands before it.
+            # Egress to the address is allowed: only that nothing is run protects it.
             settings = Settings(
                 home=home,
                 database_url=url,
@@ -314,13 +314,13 @@ async def porch(url: str, home: Path) -> AsyncIterator[ImportHarness]:
 
 
 def watched(made: ImportHarness) -> contextlib.AbstractContextManager[None]:
-    """The watch over this house: nobody may call anything but its own server."""
+    """Watches the application: nothing may call anything but its own server."""
     ours = int(made.api.address.rpartition(":")[2])
     return WATCH.open([made.bait.touch, made.bait.read], [ours])
 
 
 async def tables(made: ImportHarness) -> dict[str, Any]:
-    """What would be there if anything had been run, and how automations stand."""
+    """What would exist if anything had been run, and the state of the automations."""
     database = made.application.database
     names = (
         "runs",
@@ -385,7 +385,7 @@ def _foreign_faults(said: ImportAnswer) -> Iterator[str]:
 
 
 async def _whole(url: str, home: Path) -> int:
-    """All documents through all doors, as a table."""
+    """All documents to all entry points, as a table."""
     async with porch(url, home) as made:
         with watched(made):
             for what in (*made.everything(), *heavy()):

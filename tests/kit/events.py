@@ -1,4 +1,4 @@
-"""Automations that listen to events, facts to tell them, and a matcher to stand between."""
+"""Automations that listen to events, events to publish, and a matcher."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Each of them wants something to happen as soon as somebody looks at it: a command, an address that
 is called, a file that is read or written, a variable that is shown. ``Bait`` says which, so that
-whoever plants it can tell afterwards. All of it is made here; nothing is anybody's export. For
+the test can tell afterwards. All of it is made here; nothing is anybody's export. For
 definitions of ours that mean harm see ``hostile``.
 """
 

@@ -1,7 +1,7 @@
 """A visit to an outside system: the context that a handler of an integration is given.
 
 It speaks through the real way out, to the one host and port of a double, with a token that
-stands in requests by its name alone. Nothing of the gate is behind it but that.
+is in requests by its name alone. No other part of the gate is involved.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ async def visiting(
 ) -> AsyncIterator[GateContext]:
     """A context over a connection to the doubles at these host:port pairs.
 
-    ``secrets`` are by their names in the connection: {"token": …} stands for connection.token.
+    ``secrets`` are by their names in the connection: {"token": …} is connection.token.
     """
     held = {f"connection.{name}": value for name, value in (secrets or {}).items()}
     egress = Egress(limits or Limits(), pairs)

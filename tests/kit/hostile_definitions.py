@@ -1,4 +1,4 @@
-"""Definitions in our own format that mean harm, to whoever judges, shows, keeps or tries them.
+"""Hostile definitions in our own format, against validation, review, storage and rehearsal.
 
 Some of them are right and only want too much; those can be saved, paused. The others are refused.
 """
@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from tests.kit.foreign_documents import Bait, ForeignDocument, Json
 
-# Those that only want too much. Whoever saves one has read what it wants, and it is paused.
+# Those that only ask for too much. The person who saves one has seen the request, and it is paused.
 RIGHT: Final = frozenset(
     {
         "template power",

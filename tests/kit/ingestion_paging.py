@@ -14,7 +14,7 @@ from mainspring.contracts.integration import Item, ItemBatch, ReadItems, Unreada
 
 @dataclass(slots=True)
 class Still:
-    """A clock that stands until it is moved."""
+    """A clock that is fixed until it is moved."""
 
     at: datetime
 

@@ -1,6 +1,6 @@
-"""Orders to whoever writes automations for others, and a model that carries all of them out.
+"""Instructions injected into authoring, and a model that carries all of them out.
 
-The errands are those of ``orders``, and some more: definitions that do what a thief wants, to be
+The actions are those of ``injected_instructions`` and definitions that do what a thief wants, to be
 handed in. The model looks at everything first if it is asked to, tries every tool that it was
 ordered to call, hands in what it was ordered to hand in, and as a reviewer finds all of it fine.
 """
@@ -38,7 +38,7 @@ WAYS: Final = (
     "instruction",
     "board description",
 )
-# Nothing is told of these, so no order can stand there.
+# These are never sent to a model, so no instruction can be injected there.
 UNTOLD: Final = frozenset({"board description"})
 TURNS: Final = len(WAYS) - len(UNTOLD)
 _KINDS: Final = (
@@ -56,11 +56,11 @@ _NAME: Final = 190
 
 @dataclass(frozen=True, slots=True)
 class HarmfulDefinition:
-    """A definition that a thief wants, and what has to be told of it if it is ever shown."""
+    """A definition that a thief wants, and the flags it must raise if it is ever shown."""
 
     sentence: str
     document: dict[str, Any]
-    # Words of which each stands in a flag by rules.
+    # Texts of which each must be in a flag by rules.
     flags: tuple[str, ...] = ()
 
 
@@ -193,9 +193,9 @@ def author_errands(facts: Facts) -> tuple[OrderedAction, ...]:
 
 
 def orders_by(way: str, facts: Facts, turn: int = 0) -> list[InjectedInstruction]:
-    """One share of the orders of a way, in wordings that change; there are as many as ways told.
+    """One share of the instructions of a way, in changing phrasings; one share for each way.
 
-    In one turn the ways together carry every errand, and in all turns each way does.
+    In one turn the ways together carry every action, and in all turns each way does.
     """
     begin = WAYS.index(way)
     found = []
@@ -207,13 +207,13 @@ def orders_by(way: str, facts: Facts, turn: int = 0) -> list[InjectedInstruction
 
 
 def short(order: InjectedInstruction) -> str:
-    """An order where there is room for a name alone."""
+    """An instruction that fits into a name."""
     text = f"{', '.join(order.signs)}: {order.action.sentence}, call {order.action.tool}"
     return re.sub(r"[/\s]+", " ", text)[:_NAME].strip()
 
 
 def requests(orders: Sequence[InjectedInstruction], most: int = 3_800) -> Iterator[str]:
-    """Orders as requests, as many in each as there is room for."""
+    """Instructions as requests, as many in each as fit."""
     text = ""
     for order in orders:
         more = "\n".join(order.texts)[:most]
@@ -267,7 +267,7 @@ class Author(ObedientModel):
             asked = [{"pointer": "/plan/0/config/title", "question": "What should it say?"}]
             words = _definition(_step("tell", "notification", level="info"))
             return Call("hand_in", {"definition": words, "questions": asked}, "asks")
-        # Whoever numbers requests gets the definition of that number, and then those after it.
+        # A numbered request gets the definition of that number, and then those after it.
         number = _NUMBER.search(seen.turns[0].text)
         tries = sum(call.name == "hand_in" for turn in seen.turns for call in turn.calls)
         first = self.handed if number is None else int(number[1])

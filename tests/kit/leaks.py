@@ -98,7 +98,7 @@ class Haystack:
         return any(text in piece for piece in self._pieces)
 
     def found(self, values: Mapping[str, str]) -> list[str]:
-        """Places in which a value stands in any spelling; a few of them say enough."""
+        """Places that hold a value in any spelling; the first few are enough."""
         whole = "\n".join(self._pieces)
         hits = (
             (name, way, text)
@@ -138,7 +138,7 @@ async def add_tables(hay: Haystack, database: Database) -> int:
 
 
 def add_json(hay: Haystack, where: str, text: str) -> None:
-    """A JSON text as it stands, and each of its strings as a reader sees it."""
+    """A JSON text as it is, and each of its strings as a reader sees it."""
     hay.add(where, text)
     for piece in _strings(json.loads(text)):
         hay.add(where, piece)

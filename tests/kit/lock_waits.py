@@ -1,4 +1,4 @@
-"""Waiting until somebody stands in line for a lock that a test holds: two orders become one."""
+"""Waits until a statement is queued for a lock that a test holds, which fixes the order."""
 
 from __future__ import annotations
 

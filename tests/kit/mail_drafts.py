@@ -1,4 +1,4 @@
-"""A house in which letters are drafted: a write with files, a batch and fields to edit."""
+"""An application in which mails are drafted: a write with files, a batch and fields to edit."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _preview(arguments: Mapping[str, Any]) -> str:
 
 @dataclass(slots=True)
 class MailDrafts:
-    """Whoever drafts letters, and what has left."""
+    """A member who drafts mails, and what was sent."""
 
     application: Application
     sent: list[dict[str, Any]] = field(default_factory=list)
@@ -131,7 +131,7 @@ class MailDrafts:
 
 @asynccontextmanager
 async def letter_box(bench: Bench, **settings: Any) -> AsyncIterator[MailDrafts]:
-    """The house of a bench with letters in it."""
+    """The application of a bench with the mail capability in it."""
     given = replace(bench.application.settings, **settings)
     box = MailDrafts(bench.application)
     registry = build_registry(Limits(), settings=given, capabilities=(box.capability(),))

@@ -1,4 +1,4 @@
-"""Speaking to the MCP server: by hand, message by message, and with the official client."""
+"""Speaking to the MCP server: with raw messages, and with the official client."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ENVELOPE: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class RawMcpClient:
-    """One caller who writes messages by hand."""
+    """One client that writes raw messages."""
 
     http: httpx2.AsyncClient
     address: str

@@ -101,7 +101,7 @@ class WithHeaders:
 async def mounted(
     application: Application, headers: Mapping[str, str] = MappingProxyType({})
 ) -> AsyncIterator[str]:
-    """The address of the server under test, over a house with these capabilities."""
+    """The address of the server under test, over an application with these capabilities."""
     settings = replace(application.settings, host="127.0.0.1", port=0)
     services = application_services(replace(application, settings=settings))
     file = await ensure_owner_token(
@@ -121,7 +121,7 @@ async def mounted(
 
 @asynccontextmanager
 async def everything(home: Path) -> AsyncIterator[str]:
-    """The same over a house of its own in a new data folder."""
+    """The same over an application of its own in a new data folder."""
     registry = build_registry(Limits(), capabilities=CAPABILITIES)
     async with (
         open_application(Settings(home=home), registry=registry) as application,

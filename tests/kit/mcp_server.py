@@ -1,6 +1,6 @@
 """A server of tools on loopback that does what a test wants, good or bad, and a server of tokens.
 
-It speaks the protocol by hand, so that it can also speak it wrongly. Everything that was sent
+It implements the protocol itself, so that it can also break it. Everything that was sent
 to it is kept, with its headers. In a process of its own::
 
     python -m tests.kit.mcp_server --port 9000 [--auth bearer|oauth] [--token TOKEN]
@@ -49,7 +49,7 @@ MODES: Final = (
     "asks_back",  # wants a person to be asked
     "stream",  # answers as a stream of events
     "notes_first",  # a stream with notifications and a request of its own before the answer
-    "come_again",  # breaks a call off, and hands its answer to whoever asks again
+    "come_again",  # breaks a call off, and returns its answer to a retry
     "never_comes",  # breaks a call off, and again whenever its answer is asked for
     "hang_up",  # ends the connection in the middle
 )
@@ -68,7 +68,7 @@ def tool(name: str, description: str = "", **more: Any) -> dict[str, Any]:
 
 
 def echo(name: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A tool that says what it was told; the tool ``fail`` fails."""
+    """A tool that echoes its arguments; the tool ``fail`` fails."""
     text = orjson.dumps({"tool": name, "arguments": dict(arguments)}).decode()
     return {"content": [{"type": "text", "text": text}], "isError": name == "fail"}
 
@@ -79,15 +79,15 @@ class Script:
 
     tools: list[dict[str, Any]] = field(default_factory=lambda: [tool("echo"), tool("fail")])
     mode: str = ""
-    # What a call is answered with once it is done, as it stands on the wire; None: its result.
+    # What a call is answered with once it is done, as sent on the wire; None: its result.
     raw_reply: bytes | None = None
     # Tools per page; 0: all on one.
     page: int = 0
     # The versions that it knows: the new one, the old one, or both.
     versions: list[str] = field(default_factory=lambda: [OLD, NEW])
-    # Bearer tokens that are let in; None: everybody is.
+    # Accepted bearer tokens; None: any.
     tokens: list[str] | None = None
-    # Whether the tokens of its own server of tokens are let in.
+    # Whether the tokens of its own authorization server are accepted.
     oauth: bool = False
     # What is refused with 401 from the nth request on, once; 0: nothing.
     refuse_at: int = 0
@@ -128,7 +128,7 @@ class Sent:
 
 @dataclass(slots=True)
 class McpDouble:
-    """The server, and the server of tokens beside it."""
+    """The server, and its authorization server."""
 
     script: Script = field(default_factory=Script)
     answer: Answer = echo

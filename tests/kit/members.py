@@ -1,4 +1,4 @@
-"""People beside the first one, each with a role, as they stand at the door."""
+"""Members other than the first one, each with a role, as callers of the gate."""
 
 from __future__ import annotations
 

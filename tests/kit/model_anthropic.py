@@ -166,7 +166,7 @@ def _deltas(block: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 def _usage(answer: Answer, read_tokens: int, written: int) -> dict[str, Any]:
     aside = answer.cached_tokens + answer.stored_tokens
     return {
-        # What was read from the cache or put into it is counted beside this, not in it.
+        # What was read from the cache or written to it is counted separately, not in it.
         "input_tokens": read_tokens - aside,
         "cache_creation_input_tokens": answer.stored_tokens,
         "cache_read_input_tokens": answer.cached_tokens,

@@ -1,9 +1,9 @@
-"""Models with a will of their own: one that echoes, and one that obeys whoever orders.
+"""Models with a behaviour: one that echoes, and one that obeys every instruction.
 
 The obedient one looks for orders everywhere in its context: in the system text, in what users
 say, in results of tools, in names, descriptions and schemas of tools. An order is
 ``ORDER: call <tool> with <json>`` or ``ORDER: say <text>``, however often it was quoted on its way.
-It remembers nothing: what it has obeyed already stands in the conversation.
+It remembers nothing: what it has obeyed already is in the conversation.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FINAL = re.compile(r"final|finish", re.IGNORECASE)
 
 
 def echo(seen: Seen) -> Answer:
-    """Says what it was told; asks for the last tool where it must ask for one."""
+    """Echoes its input; asks for the last tool where it must ask for one."""
     if seen.choice not in {"auto", "none"} and seen.tools:
         name, _, schema = _final_tool(seen)
         return Answer(calls=(Call(name, as_object(schema, seen.last_text)),))

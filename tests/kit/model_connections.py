@@ -1,4 +1,4 @@
-"""A house that asks real connections: its models are whatever a test connects it to."""
+"""An application with real model connections: its models are whatever a test connects it to."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Providing(Bench):
 async def providing(
     bench: Bench, allow: Iterable[str] = (), **more: Any
 ) -> AsyncIterator[Providing]:
-    """The bench's database with a house of its own, which may call these private places."""
+    """The bench's database with an application that may call these private addresses."""
     settings = replace(bench.application.settings, egress_allow=frozenset(allow), **more)
     application = build_application(settings, Limits(), None, bench.application.database)
     admin = await member(application.database, application.workspace_id, Role.ADMIN)

@@ -44,7 +44,7 @@ class FakeModels:
     # How many asks are under way at once before the first of them is answered.
     together: int = 1
     met: asyncio.Event = field(default_factory=asyncio.Event)
-    # Whether it writes no more than it was told to.
+    # Whether it writes no more than its limit.
     obeys: bool = False
     requests: list[ModelRequest] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)

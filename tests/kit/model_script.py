@@ -2,7 +2,7 @@
 
 An entry of a script is an ``Answer``, or the same as a JSON object in a file; a bare string is an
 answer of that text. Entries are taken in their order; one with ``when`` waits for a request in
-which that text stands, and one with ``keep`` is never used up. When nothing is left, ``then`` says
+which that text is, and one with ``keep`` is never used up. When nothing is left, ``then`` says
 what to do: ``refuse`` (a plain error, so that a request too many is seen), ``echo`` or
 ``obedient``.
 """
@@ -61,7 +61,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class SeenCall:
-    """A call as it stands in the conversation that was sent."""
+    """A call as it is in the conversation that was sent."""
 
     id: str
     name: str
@@ -81,7 +81,7 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One request as it stood on the wire, and what it says."""
+    """One request as it was sent on the wire, and what it says."""
 
     wire: Wire
     method: str

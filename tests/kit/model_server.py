@@ -8,7 +8,7 @@ keeps everything that it was sent. In a test::
         server.seen[0].last_text
 
 The script may also be a function of a request, or ``echo`` or ``obedient`` by name (see
-``model_minds``). Beside a process under test it runs as a program, with the script in a file::
+``model_behaviours``). For another process it runs as a program, with the script in a file::
 
     python -m tests.kit.model_server --port 9100 --script script.json
 
@@ -49,7 +49,7 @@ class ModelServer:
     script: list[Answer] = field(default_factory=list)
     # What answers when the script has nothing for a request; None: it is refused.
     mind: Mind | None = None
-    # The key that it lets in; None: any, or none.
+    # The key that it accepts; None: any, or none.
     key: str | None = None
     # The models that there are; None: whatever is asked for.
     models: frozenset[str] | None = None
@@ -57,7 +57,7 @@ class ModelServer:
     plain: bool = False
     # How long every answer takes.
     seconds: float = 0.0
-    # Every request that was let in or refused, in order.
+    # Every request that was accepted or refused, in order.
     seen: list[Seen] = field(default_factory=list)
     # What was refused because the real ones would, in their words.
     refusals: list[str] = field(default_factory=list)

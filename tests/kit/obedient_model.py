@@ -2,8 +2,8 @@
 
 It reads what a model reads: the system text, what users say, results of tools, names, descriptions
 and schemas of tools. It sees through base64, invisible characters and texts that were split, and
-it tells its whole context to whoever wants it. It does the task of its prompt first, which says
-``First call <tool> with <json>``, and it remembers nothing: what it has asked for already stands
+it reveals its whole context when asked. It does the task of its prompt first, which says
+``First call <tool> with <json>``, and it remembers nothing: what it has asked for already is
 in the conversation.
 """
 
@@ -38,7 +38,7 @@ class ObedientModel:
     """The model, and what it has read and asked for."""
 
     orders: Mapping[str, InjectedInstruction]
-    # What it says at its end, wherever text is wanted.
+    # What it answers at its end, wherever text is required.
     last: str = "It is done."
     # What it does at most in one turn.
     at_once: int = 16
@@ -111,7 +111,7 @@ def _offered(tool: str) -> str:
 
 
 def _filled(value: Any, seen: Seen) -> Any:
-    """Arguments in which the context stands where it was asked for."""
+    """Arguments that hold the context where it was asked for."""
     if value == CONTEXT:
         return json.dumps([seen.system, seen.body["messages"]], ensure_ascii=False)[:_TOLD]
     if isinstance(value, Mapping):

@@ -50,7 +50,7 @@ async def other_workspace(application: Application) -> UUID:
 
 
 def with_model(application: Application, model: Embedder) -> Application:
-    """The same house with a model to embed pages with."""
+    """The same application with a model to embed pages with."""
     registry = build_registry(Limits(), embedder=model)
     return replace(
         build_application(application.settings, application.limits, registry, application.database),

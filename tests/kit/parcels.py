@@ -195,7 +195,7 @@ def _from_request(request: str, now: datetime) -> Mapping[str, Any]:
 async def reading(
     bench: Bench, parcels: Parcels, models: ModelCatalog | None = None
 ) -> AsyncIterator[tuple[Bench, Boards]]:
-    """A house with parcels on its shelf, and a member of it."""
+    """An application with the parcel integration, and a member of it."""
     old = bench.application
     registry = build_registry(
         Limits(),

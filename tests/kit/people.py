@@ -86,6 +86,6 @@ def member(workspace_id: UUID, user_id: UUID, role: Role) -> Actor:
 
 @pytest_asyncio.fixture
 async def people(bench: Bench) -> AsyncIterator[Api]:
-    """The bench's house listening, with cheap passwords."""
+    """The bench's application listening, with cheap passwords."""
     async with served(replace(bench.application, passwords=cheap())) as made:
         yield made

@@ -1,7 +1,7 @@
 """A real Postgres for tests: one server per test process, one fresh database per test.
 
 The server is our own embedded one, with its flushes to disk switched off and its files in
-memory where there is room: what survives a power cut is not what these tests are about.
+memory where it fits: what survives a power cut is not what these tests are about.
 Tests about the server itself start their own, in a folder from ``data_home``. Each worker of
 a parallel run has its own server.
 
@@ -43,7 +43,7 @@ LOCK_WAITS = """
 """
 
 TEMPLATE = "template_of_tests"
-# The same with the partitions of today, which a house would make at its first start.
+# The same with the partitions of today, which an application would make at its first start.
 LIVED_IN = "template_of_houses"
 _FAST = {"fsync": "off", "full_page_writes": "off", "max_wal_size": "128MB"}
 _DISK, _MEMORY, _ROOM_BYTES = "/tmp", "/dev/shm", 4 * 1024**3
@@ -77,7 +77,7 @@ def open_folder(place: str = _DISK) -> Iterator[Path]:
 
 
 def quickest_place() -> str:
-    """Memory, if it has room for all that is written and programs may be started there."""
+    """Memory, if it can hold all that is written and programs may be started there."""
     try:
         system = os.statvfs(_MEMORY)
     except OSError:
@@ -150,8 +150,8 @@ async def database_url(
 ) -> AsyncIterator[str]:
     """The address of a fresh, migrated database; it is gone after the test.
 
-    For a test with a house it has the partitions of today already: most of the time that a
-    house takes to start is theirs.
+    For a test with an application it has the partitions of today already: creating them is most of
+    the time that an application takes to start.
     """
     template = LIVED_IN if "bench" in request.fixturenames else migrated_template
     async with fresh_database(postgres_server, template) as url:

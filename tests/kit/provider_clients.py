@@ -43,7 +43,7 @@ class Connection:
     server: ModelServer
     egress: Egress
     limits: Limits
-    # What stands in for the vault; empty: it has no key.
+    # Replaces the vault; empty: it has no key.
     secrets: dict[str, str] = field(default_factory=lambda: {"api_key": KEY})
 
     def endpoint(self, kind: Kind, model: str = "") -> ModelEndpoint:

@@ -41,7 +41,7 @@ class Score:
 
 
 def score(request: Request, made: Made, world: World) -> Score:
-    """Judges one answer."""
+    """Scores one answer."""
     judges = {
         "trigger": trigger_fault(request, made, world),
         "actions": _actions(request, made, world),

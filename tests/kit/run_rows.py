@@ -1,4 +1,4 @@
-"""Automations and runs as rows, for tests of queries that need no house."""
+"""Automations and runs as rows, for tests of queries that need no application."""
 
 from __future__ import annotations
 

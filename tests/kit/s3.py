@@ -27,7 +27,7 @@ _AUTHORIZATION = re.compile(
 
 @dataclass
 class ReceivedRequest:
-    """One request as it stood on the wire."""
+    """One request as it was sent on the wire."""
 
     method: str
     path: str

@@ -1,6 +1,6 @@
-"""A house that somebody lives in: automations with a past, an inbox, boards, pages and people.
+"""A workspace with sample data: automations with runs, an inbox, boards, pages and people.
 
-It is what every screen is judged and photographed with: an empty house shows how a screen
+Every screen is checked and photographed with it: an empty workspace shows how a screen
 begins, and this one how it looks after a few weeks.
 """
 
@@ -41,7 +41,7 @@ The escapement of the tower clock is worn; **Lund Ure** sends an offer.
 
 
 def furnished(session: BrowserSession) -> dict[str, str]:
-    """Fills a house; answers the address of every screen by its name."""
+    """Fills a workspace; answers the address of every screen by its name."""
     automations = _automations(session)
     runs = _runs(session, automations)
     board = _board(session)

@@ -1,4 +1,4 @@
-"""A server on loopback that stands for an outside API: it judges, or answers from a script."""
+"""A double of an outside API on loopback: it computes its answers, or takes them from a script."""
 
 from __future__ import annotations
 

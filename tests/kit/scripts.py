@@ -24,5 +24,5 @@ def script(source: str, *tools: str, sdk: bool = True, **more: Any) -> dict[str,
 
 @pytest.fixture(scope="session")
 def bench_words() -> tuple[Registry, Limits]:
-    """What a definition may use, without a house."""
+    """What a definition may use, without an application."""
     return build_registry(Limits(), capabilities=Outside().capabilities()), Limits()

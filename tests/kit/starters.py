@@ -1,7 +1,7 @@
-"""A house with the codex, an outside world on loopback, and somebody who installs starters.
+"""An application with the codex, doubles on loopback, and an owner who installs starters.
 
 The story of a recipe installs it by the gate, agrees as a person does, lets its trigger go off,
-and looks at what was written. All stories of a module share one house::
+and looks at what was written. All stories of a module share one application::
 
     made = await shop.install("uptime-check", host=shop.web.pair, scheme="http")
     await shop.fire(made)
@@ -72,7 +72,7 @@ class Installed:
 class Readers(FakeModels):
     """Models that answer by what they are given to read, and know nothing else.
 
-    They stand where the clients of providers would: loading one of those takes longer than all
+    They replace the clients of providers: loading one of those takes longer than all
     stories together.
     """
 
@@ -95,7 +95,7 @@ class Readers(FakeModels):
 
 @dataclass(slots=True)
 class StarterBench:
-    """The house, the doubles around it, and its owner."""
+    """The application, the doubles around it, and its owner."""
 
     bench: Bench
     web: WebDouble
@@ -159,7 +159,7 @@ class StarterBench:
         return await self.ended(await application.database.fetchval(_LATEST, made.id))
 
     async def run(self, made: Installed, **payload: Any) -> dict[str, Any]:
-        """Somebody runs it by hand, perhaps as if something had come."""
+        """A manual run, perhaps with a trigger payload."""
         request = RunRequest(self.application.workspace_id, made.id, payload=payload)
         return await self.ended((await self.application.dispatcher.dispatch(request)).run_id)
 

@@ -1,4 +1,4 @@
-"""Telegram's Bot API on loopback: it judges what it is sent as Telegram does.
+"""Telegram's Bot API on loopback: it validates requests as Telegram does.
 
 The path is percent-decoded before the token is read out of it, and the parameters of a call
 are those of the query and of a JSON body together.

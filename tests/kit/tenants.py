@@ -1,4 +1,4 @@
-"""Two workspaces beside each other, full of rows, and people of every role.
+"""Two workspaces in one database, full of rows, and people of every role.
 
 Rows come from the product where a test made them, and from the catalogue of the database
 for every other table: a table that is added tomorrow has a row in each workspace by itself.

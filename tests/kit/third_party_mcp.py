@@ -1,7 +1,7 @@
 """A server of tools that others have made: ``server-everything`` of the protocol's authors.
 
 It is a program for Node, pinned with all it needs by the lock file in
-tests/conformance/mcp_third_party and installed beside the Python environment when it is
+tests/conformance/mcp_third_party and installed outside the Python environment when it is
 missing, never into it. Node itself comes with the development dependencies.
 """
 

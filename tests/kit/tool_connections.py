@@ -1,4 +1,4 @@
-"""A workspace with connections to servers outside, and nothing else of a house."""
+"""A workspace with connections to outside servers, without the rest of an application."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class ConnectionBench:
 async def open_room(
     database: Database, folder: Path, allow: Iterable[str], **limits: int
 ) -> AsyncIterator[ConnectionBench]:
-    """A room over a database that has its tables."""
+    """A workspace over a database that has its tables."""
     allowed = tuple(allow)
     within = replace(Limits(), **{"mcp_seconds": 5, **limits})
     vault = Vault(database, folder / "master.key", within)

@@ -1,7 +1,7 @@
-"""A served house in which one workspace is connected to tools, and its neighbour is not.
+"""A served application in which one workspace is connected to tools, and another is not.
 
 The tools are ``acme.lookup``, which reads, and ``acme.send``, which a person agrees to. What a
-workspace has can be changed while the house stands, as it can be in a real one.
+workspace has can be changed while the application runs, as in production.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Connected(Registry):
             events=natives.events.values(),
         )
         self.tools: dict[UUID, dict[str, Capability]] = {}
-        # How often somebody wanted to know what a workspace has.
+        # How often the tools of a workspace were looked up.
         self.asked = 0
 
     async def of(self, workspace_id: UUID, *, needing: Iterable[str] = ()) -> Vocabulary:
@@ -110,7 +110,7 @@ class Acme:
 
 @dataclass(slots=True)
 class ToolIsolation:
-    """The house, who is in it, and how to ask it."""
+    """The application, its two workspaces, and how to call it."""
 
     api: Api
     bench: Bench
@@ -142,7 +142,7 @@ class ToolIsolation:
         return answer.json()
 
     async def as_other_tenant(self, method: str, path: str, body: Any = None) -> httpx2.Response:
-        """What the neighbour's owner is answered."""
+        """What the other tenant's owner is answered."""
         known = {"Authorization": f"Bearer {self.other_tenant.token}"}
         return await self.client.request(method, f"/api/v1{path}", json=body, headers=known)
 
@@ -156,7 +156,7 @@ class ToolIsolation:
 
 @asynccontextmanager
 async def office(url: str, home: Path) -> AsyncIterator[ToolIsolation]:
-    """A served house with a worker in it, until the block ends."""
+    """A served application with a worker in it, until the block ends."""
     settings = Settings(
         home=home,
         database_url=url,

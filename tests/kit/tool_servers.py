@@ -1,4 +1,4 @@
-"""A served house that may reach two servers of tools on loopback, and ways to use them."""
+"""A served application that may reach two MCP servers on loopback, and ways to use them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def three() -> list[dict[str, Any]]:
 
 @dataclass(slots=True)
 class ToolServers:
-    """The house, two servers, and whoever is next door."""
+    """The application, two servers, and another tenant."""
 
     api: Api
     bench: Bench
@@ -70,7 +70,7 @@ class ToolServers:
         return answer.json()
 
     async def as_other_tenant(self, method: str, path: str, body: Any = None) -> httpx2.Response:
-        """What the neighbour's owner is answered."""
+        """What the other tenant's owner is answered."""
         known = {"Authorization": f"Bearer {self.other_tenant.token}"}
         return await self.client.request(method, f"/api/v1{path}", json=body, headers=known)
 
@@ -159,7 +159,7 @@ async def opened(
 
 @asynccontextmanager
 async def toolshop(url: str, home: Path) -> AsyncIterator[ToolServers]:
-    """A served house with a worker in it, until the block ends."""
+    """A served application with a worker in it, until the block ends."""
     async with (
         mcp_server(McpDouble(Script(tools=three()))) as notes,
         mcp_server(McpDouble(Script(tools=three()))) as other,

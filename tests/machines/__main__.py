@@ -1,4 +1,4 @@
-"""The story of a house that outgrows its machine, told on four machines.
+"""An installation that outgrows its machine, on four machines.
 
     python -m tests.machines [--runs 300] [--step-ms 300] [--lease 10]
 
@@ -56,7 +56,7 @@ def plan(ledger: str) -> dict[str, Any]:
                 "action": "http_fetch",
                 "config": {
                     "url": ledger + "/{{ run.id }}/step_" + str(number),
-                    # Whoever runs it must be able to open the vault.
+                    # Every process that runs it must be able to open the vault.
                     "headers": {"Authorization": "Bearer {{ secrets.ledger }}"},
                 },
             }

@@ -1,4 +1,4 @@
-"""What stands on the machine of the keepers: a Postgres, a Redis and the ledger.
+"""The services machine: a Postgres, a Redis and the ledger.
 
 The Postgres listens on the network and wants a password; the ledger is an address that steps
 call, and it writes down every call: who was called, and how often, is told by nobody of ours.
@@ -21,7 +21,7 @@ from tests.machines.network import Machine
 
 POSTGRES_PORT, REDIS_PORT, LEDGER_PORT = 5432, 6379, 8080
 _PASSWORD = "outside-of-the-house"
-# What the ledger wants to hear; it stands in the vault of the house.
+# The password of the ledger; it is in the vault of the application.
 WORD = "open-the-book"
 _PATIENCE = 60.0
 

@@ -13,7 +13,7 @@ from tests.kit.scripted_server import http_answer, serving
 
 OURS = "/calendar/v3/"
 _LIST = ("users", "me", "calendarList")
-# These may not stand beside a sync token.
+# These may not be combined with a sync token.
 _FILTERS = {"timeMin", "timeMax", "orderBy", "q", "updatedMin", "iCalUID"}
 
 
@@ -22,7 +22,7 @@ def _moment(result: dict[str, str]) -> datetime:
 
 
 def _within(event: dict[str, Any], lower: datetime, upper: datetime) -> bool:
-    """Of what was deleted no time is told, and it is always there."""
+    """A deleted event has no time, and matches every window."""
     if "start" not in event:
         return True
     return _moment(event["end"]) > lower and _moment(event["start"]) < upper

@@ -16,7 +16,7 @@ _TERM = re.compile(r"'((?:[^'\\]|\\.)*)'")
 
 
 def unquoted(query: str) -> list[str]:
-    """The texts that stand in a query, as Drive reads them."""
+    """The texts that are in a query, as Drive reads them."""
     return [re.sub(r"\\(.)", r"\1", one) for one in _TERM.findall(query)]
 
 

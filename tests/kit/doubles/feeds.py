@@ -13,7 +13,7 @@ from tests.kit.scripted_server import ScriptedDouble, http_answer, serving
 
 @dataclass(slots=True)
 class WebDouble(ScriptedDouble):
-    """What stands at each path, with its kind; everything else is not found."""
+    """What is at each path, with its kind; everything else is not found."""
 
     documents: dict[str, tuple[bytes, str]] = field(default_factory=dict)
     seen: list[dict[str, str]] = field(default_factory=list)

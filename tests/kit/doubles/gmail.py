@@ -84,7 +84,7 @@ class GmailDouble(GoogleDouble):
         labels: tuple[str, ...] = ("INBOX",),
         **headers: str,
     ) -> None:
-        """A message comes in."""
+        """A message arrives."""
         named = [
             {"name": name.replace("_", "-"), "value": value} for name, value in headers.items()
         ]

@@ -1,4 +1,4 @@
-"""What the doubles of Google's APIs share: who is let in, how they refuse, what an upload is."""
+"""What the doubles of Google's APIs share: authentication, refusals and uploads."""
 
 from __future__ import annotations
 

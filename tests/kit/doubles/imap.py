@@ -1,7 +1,7 @@
 """A mailbox on loopback that speaks as much of IMAP4rev1 as reading takes, over TLS.
 
 It parses commands as a server must: atoms, quoted strings, and literals for which it says when to
-go on. What it was told as a command and what as a string are different things to it.
+go on. It distinguishes what it received as a command from what it received as a string.
 """
 
 from __future__ import annotations

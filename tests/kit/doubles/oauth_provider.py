@@ -75,7 +75,7 @@ class OAuthProvider(ScriptedDouble):
         return [form for kind, form in self.asked if kind == what]
 
     def expire(self) -> None:
-        """Every access token ends now, without anybody being told."""
+        """Every access token is revoked now, without a notification."""
         for family in self.families:
             family.access = dict.fromkeys(family.access, 0.0)
 
@@ -162,7 +162,7 @@ class OAuthProvider(ScriptedDouble):
             if family.refresh and family.refresh == shown and not family.ended:
                 return self._handed(family)
         for family in self.families:
-            # One that was replaced is shown again: whoever stole it, both are put out.
+            # A rotated refresh token is used again, so it may be stolen: both are revoked.
             if shown.startswith(f"refresh-{self.families.index(family)}-"):
                 family.ended = True
         return _json(400, {"error": "invalid_grant"})

@@ -3,7 +3,7 @@
     python -m tests.kit.escapes auto none        one line of JSON for each mode
     python -m tests.kit.escapes --all            every mode, as root and as nobody special
 
-A mode is the name of a wall, ``+open`` behind it to give Deno every permission, and ``/2`` for
+A mode is the name of an isolation layer, ``+open`` to give Deno every permission, and ``/2`` for
 every second attempt (``/2.1`` for the others). ``bombs:`` before it runs the resource battery,
 ``native:`` a program that is no Deno.
 """

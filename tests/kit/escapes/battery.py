@@ -1,6 +1,6 @@
-"""Runs the escape battery behind one choice of walls, and says what came of it.
+"""Runs the escape battery behind one choice of isolation layers, and reports the outcome.
 
-``Mode.open`` takes Deno's own permissions away as a wall: then only what the kernel holds
+``Mode.open`` takes Deno's own permissions away as a layer: then only what the kernel holds
 is tried. With ``NONE`` and closed, only Deno is tried; with ``NONE`` and open, nothing is
 left, and the battery must succeed: that is its control.
 """
@@ -40,7 +40,7 @@ _REFUSED: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """Which walls stand, and how much of the table is run behind them (every nth attempt)."""
+    """Which isolation layers are on, and how much of the table is run (every nth attempt)."""
 
     requested: IsolationMode
     open: bool = False
@@ -49,7 +49,7 @@ class Mode:
 
     @property
     def needs_no_deno(self) -> bool:
-        """Whether the kernel's walls stand alone."""
+        """Whether the kernel's isolation is the only layer."""
         return self.open and self.requested is not IsolationMode.NONE
 
     @property
@@ -59,7 +59,7 @@ class Mode:
 
 @dataclass(slots=True)
 class Verdict:
-    """What came of one battery; everything but ``tried`` and ``walls`` should be empty."""
+    """The outcome of one battery; everything but ``tried`` and ``walls`` should be empty."""
 
     mode: str
     walls: dict[str, Any] = field(default_factory=dict)
@@ -81,7 +81,7 @@ class Verdict:
 
 
 class Battery:
-    """One mode: the sandboxes, what is planted round them, and a neighbour to be robbed."""
+    """One mode: the sandboxes, what is planted around them, and another run to steal from."""
 
     def __init__(self, mode: Mode, sandboxes: SandboxPool, ground: Planted) -> None:
         self.verdict = Verdict(mode.name)
@@ -136,7 +136,7 @@ class Battery:
     def _judge(self, attempt: Attempt, text: str, more: dict[str, str]) -> None:
         if attempt.source:
             self.verdict.tried.append(attempt.name)
-        # Whoever leaves something knows it, and so may say it.
+        # The script that leaves something knows it, and so may print it.
         found = {name for name in self._ground.found_in(text) if name not in more}
         if self._mode.needs_no_deno and "deno" in attempt.marks:
             found.discard("reached")
@@ -218,7 +218,7 @@ def _kept(texts: dict[str, str]) -> str:
 
 
 async def run_battery(mode: Mode, worker: int) -> Verdict:
-    """The whole of it behind one choice of walls; ``worker`` is the process that is robbed."""
+    """The whole battery behind one choice of layers; ``worker`` is the process that is attacked."""
     async with planted() as ground:
         flags = EVERYTHING if mode.open else FLAGS
         async with SandboxPool(warm=0, most=4, wanted=mode.requested, flags=flags) as sandboxes:

@@ -1,6 +1,6 @@
 """The resource battery: scripts that use up all they can get, and what each of them got.
 
-The bombs stand in ``bombs.js``, each under a heading ``//// name``. What ends one is its own
+The bombs are in ``bombs.js``, each under a heading ``//// name``. What ends one is its own
 affair: an error that it is given, a bound that it passes.
 """
 
@@ -59,7 +59,7 @@ def bombs() -> dict[str, str]:
 
 
 async def run_bombs(mode: Mode) -> dict[str, Any]:
-    """All of them, a few at a time, with a neighbour that works on beside them."""
+    """All of them, a few at a time, while another script keeps working."""
     chosen = list(bombs().items())[mode.offset :: mode.every]
     done, turns = asyncio.Event(), asyncio.Semaphore(_AT_ONCE)
     flags = EVERYTHING if mode.open else FLAGS
@@ -102,7 +102,7 @@ async def light(sandboxes: SandboxPool, name: str, text: str) -> Blast:
 
 
 async def _beside(sandboxes: SandboxPool, done: asyncio.Event) -> int:
-    """A neighbour that does its work over and over until the bombs are spent."""
+    """A script that does its work over and over until the bombs are spent."""
     finished = 0
     while not (finished and done.is_set()):
         async with sandboxes.taken(ProcessLimits(wall_seconds=30)) as process:

@@ -1,7 +1,7 @@
-"""The kernel's walls against a program that is no Deno at all.
+"""The kernel's isolation layers against a program that is not Deno.
 
 Should a script ever get native code to run, this is what it could ask the kernel for. A bare
-Python takes the place of Deno behind the very same walls, and asks (``native_attempts.py``).
+Python takes the place of Deno behind the same layers, and asks (``native_attempts.py``).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SECONDS: Final = 60.0
 
 
 async def run_native(mode: Mode, worker: int) -> dict[str, Any]:
-    """What a program got that runs as the worker's own user, with nothing but the walls."""
+    """What a program got that runs as the worker's own user, with only the isolation layers."""
     async with planted() as ground:
         told = {
             "worker": worker,

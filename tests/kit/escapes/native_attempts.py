@@ -1,4 +1,4 @@
-"""What native code asks the kernel for; runs behind the walls, with nothing but Python itself.
+"""What native code asks the kernel for; runs in the sandbox, with nothing but Python itself.
 
 Each attempt answers what it got, or None when it was refused. It does no harm where it succeeds.
 """

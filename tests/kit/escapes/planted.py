@@ -1,6 +1,6 @@
 """What is planted where a script might find it: files, an environment, sockets, another run.
 
-Every planted thing has a text of its own, so that a leak can be told from all others.
+Every planted thing has a text of its own, so that a leak can be distinguished from all others.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _text(of: str) -> str:
 
 @dataclass(slots=True)
 class Planted:
-    """The planted texts, where they stand, and who came knocking."""
+    """The planted texts, where they are, and who connected."""
 
     folder: Path
     texts: dict[str, str]
@@ -47,7 +47,7 @@ class Planted:
 
     @property
     def names(self) -> dict[str, str]:
-        """What stands in a script for a name in capitals."""
+        """What replaces a name in capitals in a script."""
         at = self.folder
         return {
             "OPEN": f"{at}/open.txt",
@@ -68,7 +68,7 @@ class Planted:
         }
 
     def found_in(self, message: str) -> list[str]:
-        """Which of the planted things stand in a text."""
+        """Which of the planted texts are in a text."""
         return sorted(name for name, text in self.texts.items() if text in message)
 
     def left(self) -> list[str]:
@@ -150,7 +150,7 @@ def _remove(path: Path) -> None:
 
 @asynccontextmanager
 async def _listening(made: Planted) -> AsyncIterator[None]:
-    """Anybody on this machine may knock at these four doors; each knock counts."""
+    """Any process on this machine may connect to these four sockets; each connection counts."""
     loop = asyncio.get_running_loop()
     path = made.folder / "socket"
     servers = [

@@ -1,13 +1,13 @@
 """The escape battery as a table: what each script tries, written in JavaScript.
 
-The files beside this one hold the attempts, each under a heading ``//// name :: marks``.
+The files next to this one hold the attempts, each under a heading ``//// name :: marks``.
 What an attempt returns or prints is looked through for what was planted. Marks:
 
 - ``alone``: it may take its process down, so it gets one of its own.
 - ``module``: it is a whole module, because its imports are the attempt.
 - ``roomy``: it starts threads, which need more memory than the others are given.
 - ``deno``: what it reaches holds no secret, so only Deno's own permissions are in its way.
-- ``control``: without any wall it succeeds. A battery that fails everywhere proves nothing.
+- ``control``: without any isolation it succeeds. A battery that fails everywhere proves nothing.
 
 In ``storage.js`` an attempt leaves something behind, and the one called ``found: …`` looks
 for it from another process.

@@ -1,6 +1,6 @@
 """Runs the escape battery as an ordinary user: ``python -m tests.kit.escapes.unprivileged``.
 
-The interpreter may stand in a folder that only its owner can enter. Then this process gets a
+The interpreter may be in a folder that only its owner can enter. Then this process gets a
 view of the disk of its own, in which that folder is another one with nothing but the
 interpreter in it; the disk itself stays as it is.
 """
