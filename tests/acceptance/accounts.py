@@ -1,7 +1,7 @@
 """A started server, a member of it with a browser and a token, and their accounts outside.
 
-Google stands on loopback in four parts: one that signs people in, a mailbox, calendars and files.
-Those let in whoever has a token of the first that is still good. GitHub stands beside them.
+Google is on loopback in four parts: one that signs people in, a mailbox, calendars and files.
+Those accept every valid token of the first. GitHub runs next to them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from tests.kit.scripted_server import ScriptedDouble, serving
 MEMBER = "noor@example.org"
 THREAD = "18f2c0ffee"
 REPO = "ssvlabs/brains"
-# So much of the server's log is shown beside what went wrong.
+# So much of the server's log is shown next to what went wrong.
 _MOST_LOG = 3_000
 # A worker that was killed is not waited for longer than this.
 _QUICK = {"lease_seconds": "4", "heartbeat_seconds": "0.5"}
@@ -46,7 +46,7 @@ class Guarded(ScriptedDouble):
 
     provider: OAuthProvider = field(default_factory=OAuthProvider)
     inside: GoogleDouble = field(default_factory=GoogleDouble)
-    # Whoever asks next after a request with this in its first line gets no answer.
+    # The next request after one with this in its first line gets no answer.
     silent_after: bytes | None = None
 
     @property

@@ -1,4 +1,4 @@
-"""The command line as a stranger meets it: a process, its words, what it says, its code."""
+"""The command line from outside: a process, its arguments, its output and its exit code."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Ended:
 
     @property
     def complaints(self) -> str:
-        """What it wrote beside its answer, without notes."""
+        """What it wrote next to its answer, without notes."""
         return _without_notes(self.err)
 
 

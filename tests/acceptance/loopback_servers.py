@@ -36,7 +36,7 @@ class Web:
         return f"http://{self.pair}{path}"
 
     def let_go(self, path: str) -> None:
-        """From now on whoever asks for it, or has asked already, is answered."""
+        """From now on requests for it, also pending ones, are answered."""
         self._gates[path].set()
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:

@@ -1,4 +1,4 @@
-"""The command line, as a stranger meets it: processes, words, exit codes."""
+"""The command line from outside: processes, arguments, exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Living with an automation over the command line, beside a server that is up."""
+"""Living with an automation over the command line, next to a server that is up."""
 
 from __future__ import annotations
 

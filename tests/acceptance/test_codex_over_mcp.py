@@ -1,5 +1,5 @@
 """The codex over MCP, with a member's own token: what is documented of each tool, and the life of
-an install of each kind: made, changed by hand, overtaken, upgraded, taken away and brought back.
+an install of each kind: made, changed manually, overtaken, upgraded, taken away and brought back.
 """
 
 from __future__ import annotations

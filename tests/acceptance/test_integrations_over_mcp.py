@@ -486,7 +486,7 @@ def test_an_edited_draft_is_sent_once_by_its_approver(mailbox: Person) -> None:
     for seen, code in (({}, "draft_edited"), ({"hash": draft["hash"]}, "draft_changed")):
         told = mailbox.refused("POST", f"{at}/confirm", seen)
         assert (told["status"], told["code"]) == (409, code)
-    # Whoever only follows a link has agreed to nothing.
+    # Anyone who only follows a link has agreed to nothing.
     assert mailbox.browser.get(f"{PREFIX}{at}/confirm").status_code == 405
     assert len(gmail.sent) == before
 
@@ -565,7 +565,7 @@ def test_what_was_read_before_a_worker_was_killed_is_written_no_second_time(
 ) -> None:
     gmail, door, server = mailbox.outside.gmail, mailbox.outside.gmail_guard, mailbox.server
     worker = next(one["pid"] for one in server.ready["parts"] if one["name"] == "worker")
-    # On a day on which nobody tests; it is started by hand.
+    # On a day on which nobody tests; it is started manually.
     asked = {"source": "gmail", "every": "0 0 29 2 *"}
     watched = mailbox.ask("POST", "/capabilities/watch_integration", asked)
     automation = watched["automation_id"]

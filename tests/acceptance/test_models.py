@@ -249,7 +249,7 @@ def test_the_digest_of_the_first_format_runs_as_it_is_printed(
 
 
 def _seen_by_people(server: Started, run: Json) -> None:
-    """What it cost stands the same in the run, the ledger, the transcript and the live view."""
+    """What it cost is the same in the run, the ledger, the transcript and the live view."""
     rows = asks(server, run["id"])
     # 1,000 tokens read at $3 and 100 written at $15 for a million.
     assert [row["cost_usd"] for row in rows] == [0.0045] * 4

@@ -136,7 +136,7 @@ const { text } = await brains.automation_llm_complete({
 
 @dataclass(slots=True)
 class Stripe:
-    """The part of a payment provider that lists charges, for whoever has the key."""
+    """The part of a payment provider that lists charges, for anyone who has the key."""
 
     asked: list[dict[str, list[str]]] = field(default_factory=list)
     pair: str = ""
@@ -384,7 +384,7 @@ def test_an_automation_is_rolled_back_and_tried_once_from_a_script_and_over_mcp(
         text = ROLLBACK.replace("AUTOMATION", automation_id)
         await call.ran(
             text.replace("VERSION", first["version_id"]),
-            # Whoever brings a version back has everything that it may call.
+            # Restoring a version restores everything that it may call.
             [{"tool": "update_automation"}, {"tool": "get_board"}],
         )
         assert (await call.run(automation_id))["stdout"] == "first\n"

@@ -147,7 +147,7 @@ def test_a_data_folder_that_is_none_is_named(untouched: Mainspring) -> None:
     assert str(untouched.home) in ended.err
 
 
-# --- beside a server that is up
+# --- next to a server that is up
 
 
 def test_the_server_is_up_when_it_says_so(server: Server, mainspring: Mainspring) -> None:

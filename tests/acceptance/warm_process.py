@@ -168,7 +168,7 @@ class _Server:
             if pid == 0:
                 return
             caller = self.callers.pop(pid)
-            # Whoever has left does not want to know.
+            # The client has disconnected and does not want the answer.
             with caller, contextlib.suppress(OSError):
                 caller.sendall(str(os.waitstatus_to_exitcode(status)).encode() + _END)
 

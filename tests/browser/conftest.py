@@ -1,4 +1,4 @@
-"""Fixtures of the tests at the page: one server and one browser per process, a house per test."""
+"""Fixtures of the browser tests: one server and browser per process, one workspace per test."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def browser_session(browser_environment: BrowserEnvironment) -> Iterator[Browser
 
 @pytest.fixture
 def page(browser_session: BrowserSession) -> Page:
-    """A tab of that house's browser, at its first screen."""
+    """A tab of that application's browser, at its first screen."""
     return browser_session.open("/")
 
 

@@ -1,4 +1,4 @@
-"""Those who look after a house: coming in, members, tokens, workspaces, costs and the audit log."""
+"""Administration pages: sign-in, members, tokens, workspaces, costs and the audit log."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_somebody_is_invited_comes_in_by_the_link_and_is_welcomed(
 def test_a_token_is_shown_once_and_what_happened_is_reported(
     browser_session: BrowserSession, page: Page
 ) -> None:
-    # Every house of this street is called the same; this one is looked for by its name.
+    # Every workspace of this server is called the same; this one is looked for by its name.
     browser_session.ask(
         "PATCH", f"/workspaces/{browser_session.workspace_id}", {"name": "Tower clocks"}
     )

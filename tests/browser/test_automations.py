@@ -26,7 +26,7 @@ def test_an_automation_is_found_tried_and_brought_back(
     browser_session.saved(_says("Clock", "tick", triggers=[HOOK]), active=True)
     browser_session.ask("PUT", f"/automations/{made}", _says("Greeter", "good day"))
 
-    # What is searched for and chosen stands in the address, and the address alone shows it again.
+    # What is searched for and chosen is in the address, and the address alone shows it again.
     page.goto("/automations")
     rows = page.locator("tbody tr")
     expect(rows).to_have_count(2)

@@ -91,7 +91,7 @@ def test_a_board_of_a_hundred_thousand_rows_is_read_written_and_drawn(
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_text("100,000 rows found")).to_be_visible()
 
-    # A word that stands in every row is found at once; so many are not counted.
+    # A word that is in every row is found at once; so many are not counted.
     search = page.get_by_role("textbox", name="Search in the rows")
     search.fill("company")
     expect(page.get_by_text("More than 11,000 rows found")).to_be_visible()

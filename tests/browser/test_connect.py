@@ -140,7 +140,7 @@ def test_what_was_agreed_to_passes_and_a_token_fills_the_snippets(
     page.goto(assistant.link(WEB, "edit"))
     expect(page.get_by_text("You agreed to “Look” for this client")).to_be_visible()
 
-    # Whoever chooses the workspace in which they agreed is asked there all the same.
+    # Anyone who chooses the workspace in which they agreed is asked there all the same.
     browser_session.ask(
         "PATCH", f"/workspaces/{browser_session.workspace_id}", {"name": "Agreed tower"}
     )

@@ -98,7 +98,7 @@ def test_nothing_is_dropped_between_form_and_json_and_another_action(
     action.click()
     action.fill("notification")
     page.get_by_role("option", name="Put a message into the inbox (notification)").click()
-    # What is wrong stands at its field, and its place in the list leads there.
+    # What is wrong is at its field, and its place in the list leads there.
     _at(page, "/name").get_by_role("textbox").fill("")
     expect(_at(page, "/name")).to_contain_text("Problem:")
     _at(page, "/goal").get_by_role("textbox").click()
@@ -134,7 +134,7 @@ def test_a_link_leads_to_its_field_and_a_clash_loses_nothing(
     browser_session: BrowserSession,
 ) -> None:
     made = browser_session.saved(_clock())
-    # A place that is folded away is opened for whoever comes for it.
+    # A place that is folded away is opened for anyone who comes for it.
     page = browser_session.open(f"/automations/{made}/edit?at=/plan/0/step_id")
     expect(_at(page, "/plan/0/step_id").get_by_role("textbox")).to_be_focused()
     _at(page, "/goal").get_by_role("textbox").fill("Wind it well.")

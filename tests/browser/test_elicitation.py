@@ -16,7 +16,7 @@ from playwright.sync_api import expect
 
 from tests.kit.browsers import BrowserSession
 
-# The install of e-mail is the same in every house.
+# The install of e-mail is the same in every application.
 EMAIL = "6237258d-f06e-5c3f-b02b-2de8231e2326"
 PATIENCE = 60.0
 

@@ -1,4 +1,4 @@
-"""Every screen, furnished and empty: by day and by night, at a desk and on a phone."""
+"""Every screen, with data and empty: light and dark, on a desktop and on a phone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.kit.browsers import (
 )
 from tests.kit.sample_workspace import furnished
 
-# Where somebody is asked for an answer on the way; the rest is for a desk.
+# Screens that ask for an answer on a phone; the rest is for a desktop.
 POCKET = ("home", "inbox", "run", "run-failed", "runs", "automations", "proposal", "new")
 
 
@@ -24,7 +24,7 @@ POCKET = ("home", "inbox", "run", "run-failed", "runs", "automations", "proposal
 def lived_in(
     browser_environment: BrowserEnvironment,
 ) -> Iterator[tuple[BrowserSession, dict[str, str]]]:
-    """A house with something on every screen, shared by the tests of this file."""
+    """An application with something on every screen, shared by the tests of this file."""
     with opened_house(browser_environment) as session:
         yield session, furnished(session)
 

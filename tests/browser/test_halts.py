@@ -14,7 +14,7 @@ NIGHT = "We look at what happened last night."
 
 
 def _runs_for_real(page: Page) -> str:
-    """Starts it by hand; answers the id of its run, which the page then shows."""
+    """Starts it manually; answers the id of its run, which the page then shows."""
     page.get_by_role("button", name="Run now…").click()
     form = page.get_by_role("dialog")
     form.get_by_role("radio", name="For real").check()

@@ -15,7 +15,7 @@ from tests.acceptance.server import SOON
 from tests.kit.browsers import PHONE, BrowserSession
 from tests.kit.processes import wait_until
 
-# The install of e-mail is the same in every house.
+# The install of e-mail is the same in every application.
 EMAIL = "6237258d-f06e-5c3f-b02b-2de8231e2326"
 FORM = {
     "type": "object",
@@ -33,7 +33,7 @@ def _letter(subject: str, to: str) -> dict[str, Any]:
 
 
 def _drafted(session: BrowserSession, subject: str, to: str) -> str:
-    """The draft of a letter that a run wants to send."""
+    """The draft of a mail that a run wants to send."""
     run = session.ended(session.started_run(session.saved(_letter(subject, to))))
     return str(run["output"]["draft_id"])
 
@@ -111,7 +111,7 @@ def test_a_draft_is_seen_as_an_email_edited_taken_back_and_delivered(
     page.keyboard.press("u")
     expect(page.get_by_text("Taken back. Nothing was sent; it waits on.")).to_be_visible()
     assert _draft(browser_session, draft)["status"] == "pending"
-    # Approved: it leaves after its seconds, also for whoever went to another screen.
+    # Approved: it leaves after its seconds, also for anyone who went to another screen.
     page.keyboard.press("k")
     expect(letter).to_contain_text("The tower clock goes")
     _read(page)
@@ -126,7 +126,7 @@ def test_a_draft_is_seen_as_an_email_edited_taken_back_and_delivered(
     sent = b"".join(browser_session.environment.post.offered)
     assert b"The tower clock goes" in sent
     assert b"The kitchen clock" not in sent
-    # The other one is discarded, and says why for whoever asks later.
+    # The other one is discarded, and says why for anyone who asks later.
     page.get_by_role("link", name=re.compile("^Inbox")).click()
     expect(letter).to_contain_text("The kitchen clock")
     expect(page).to_have_url(re.compile(f"item={other}"))

@@ -58,7 +58,7 @@ def test_a_run_is_watched_as_it_happens_and_played_again(browser_session: Browse
     automation = browser_session.saved(WOUND)
     run_id = browser_session.started_run(automation)
     page = browser_session.open(f"/runs/{run_id}")
-    # It stands at its question, which leads to the inbox.
+    # It is at its question, which leads to the inbox.
     expect(_row(page, "look", "succeeded")).to_be_visible()
     expect(_row(page, "ask", "waiting")).to_be_visible()
     expect(_row(page, "wind", "planned")).to_be_visible()

@@ -33,7 +33,7 @@ def test_enter_in_the_palette_takes_the_first_match_however_late_it_is_found(
         definition("Tower", [step("wind", "transform_data", output="wound")])
     )
     held: list[Route] = []
-    # A list has no room for what the library would note on a method of it.
+    # A list has no attribute for what the library would note on a method of it.
     page.route("**/api/v1/automations?search=*", lambda route: held.append(route))  # noqa: PLW0108
     box = page.get_by_role("textbox", name="Go to, create or find")
 

@@ -1,4 +1,4 @@
-"""The whole way, at the page alone: from words to a mail that has left the house."""
+"""End to end, in the page alone: from a request to a mail that has been sent."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SAYS = b"Twelve turns, and gently."
 
 
 def _letters(session: BrowserSession) -> list[Envelope]:
-    """The letters of this story; others of the same street have theirs in the same post."""
+    """The mails of this test; others on the same server are in the same mailbox."""
     return [
         one for one in session.environment.post.envelopes if _SAYS in (one.original_content or b"")
     ]

@@ -44,7 +44,7 @@ def test_words_become_an_automation_that_a_person_has_read(browser_session: Brow
     expect(page.get_by_role("heading", name="Plan my day is active")).to_be_visible()
     assert browser_session.ask("GET", f"/automations/{made['id']}")["state"] == "active"
 
-    # The same in words: what would be different is shown beside what is in force.
+    # The same in words: what would be different is shown next to what is in force.
     browser_session.ended(browser_session.started_run(made["id"]))
     page.goto(f"/new?automation={made['id']}")
     page.get_by_label("What should be different?").fill("run it at 11 instead")

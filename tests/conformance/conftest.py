@@ -1,4 +1,4 @@
-"""The fixtures of conformance tests that need a house."""
+"""The fixtures of conformance tests that need an application."""
 
 from __future__ import annotations
 

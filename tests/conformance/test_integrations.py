@@ -1,4 +1,4 @@
-"""One suite over every folder of the shelf: its files, its manifest, and what it adds."""
+"""One suite over every folder of the catalog: its files, its manifest, and what it adds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BUILT = {str(entry.manifest["id"]): entry for entry in load_integrations(Setting
 # A safe write goes to nobody whom its arguments choose; there is one list for everybody.
 SAFE = {"email.notify_owner", "telegram_push"}
 GOLD = {"calendar", "drive", "github", "gmail", "slack", "telegram"}
-# What the shelf is promised to hold.
+# What the catalog must hold.
 WANTED = GOLD | {
     "coinmarketcap",
     "discord",

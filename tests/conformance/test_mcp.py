@@ -20,7 +20,7 @@ from tests.kit.mcp_everything import CAPABILITIES, mounted
 async def everything(
     database: Database, database_url: str, tmp_path: Path
 ) -> AsyncIterator[Application]:
-    """A house with the tools that the suite knows."""
+    """An application with the tools that the suite knows."""
     settings = Settings(home=tmp_path, database_url=database_url)
     registry = build_registry(Limits(), capabilities=CAPABILITIES)
     application = build_application(settings, Limits(), registry, database)

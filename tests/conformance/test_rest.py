@@ -75,7 +75,7 @@ def test_every_route_has_a_name_a_tag_and_a_sentence(
 def test_every_problem_is_described_by_the_one_document(
     all_operations: dict[str, Operation],
 ) -> None:
-    # Red health is an answer and no problem: it says what is wrong with the house.
+    # Red health is an answer and no problem: it says what is wrong with the application.
     answers = {("get /api/v1/health", "503"), ("get /api/v1/health/ready", "503")}
     others = [
         (route, status)

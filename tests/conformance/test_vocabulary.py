@@ -36,7 +36,7 @@ Schema = Mapping[str, Any]
 
 
 def _schemas() -> Iterator[tuple[str, Schema]]:
-    """Every schema by a name that says where it stands."""
+    """Every schema by a name that says where it is."""
     for action in WORDS.actions.values():
         yield f"{action.type} config", action.config_schema
         if action.output_schema is not None:

@@ -40,7 +40,7 @@ STRETCH = timedelta(hours=50)
 
 @dataclass(frozen=True)
 class Fields:
-    """The meaning of an expression, kept beside its text."""
+    """The meaning of an expression, kept next to its text."""
 
     text: str
     minutes: frozenset[int]

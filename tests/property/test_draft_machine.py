@@ -1,9 +1,9 @@
-"""Drafts as a state machine: whatever order people answer in, a letter leaves at most once.
+"""Drafts as a state machine: whatever order people answer in, a mail is sent at most once.
 
-Letters are drafted, edited, confirmed with the hash that was shown and with others, discarded,
-run out, drafted again, answered in sets, and left in doubt by whoever was lost at the send. In
-some houses two people have to agree, to the same words. A naive model beside the database says
-what must have left by now: the words that those were shown who agreed, once, and nothing else.
+Mails are drafted, edited, confirmed with the hash that was shown and with others, discarded,
+expired, drafted again, answered in sets, and left in doubt by a worker lost while sending. In
+some workspaces two people have to agree, to the same text. A naive model of the database says
+what must have been sent by now: the text that the approvers were shown, once, and nothing else.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Found = TypeVar("Found")
 EXAMPLES: Final = int(os.environ.get("STATE_EXAMPLES", "20"))
 STEPS: Final = int(os.environ.get("STATE_STEPS", "50"))
 WRONG: Final = "ab" * 32
-# One letter is refused by the post office, and at one the sender is lost after it has left.
+# One mail is refused by the mail server, and at one the sender is lost after it was sent.
 BODIES = st.sampled_from(["Hello", "Goodbye", "Boom", "Vanish"])
 EDITS = st.sampled_from(
     [{"body": "Goodbye"}, {"body": "Vanish"}, {"cc": ["b@example.com"]}, {"cc": None}]
@@ -62,7 +62,7 @@ BAD_EDITS = st.sampled_from(
     ]
 )
 SEEN = st.sampled_from(["none", "now", "now", "now", "first", "wrong"])
-# Whoever wrote the letters, and somebody else.
+# The author of the mails, and another member.
 WHO = st.sampled_from(["owner", "other"])
 _STANDS: Final = """
     SELECT id, revision, encode(bound_hash, 'hex') AS hash, outcome,
@@ -91,7 +91,7 @@ class Expected:
 
 @dataclass(slots=True)
 class World:
-    """A house with a letter box, kept for all examples."""
+    """An application with the mail capability, kept for all examples."""
 
     runner: asyncio.Runner
     box: MailDrafts
@@ -107,7 +107,7 @@ class World:
         return self.runner.run(self.box.application.database.fetch(query, *values))
 
     async def _answer(self, asking: Coroutine[Any, Any, Any]) -> Any:
-        """Waits for it, or until the letter has left and its sender will never say so."""
+        """Waits for it, or until the mail was sent and its sender is lost."""
         sent, task = len(self.box.sent), asyncio.create_task(asking)
         while not task.done():
             await asyncio.wait({task}, timeout=0.01)
@@ -123,7 +123,7 @@ class World:
 
 
 def vanishing(box: MailDrafts) -> Capability:
-    """Letters of which one leaves, and whoever sent it is never heard of again."""
+    """Mails of which one is sent by a worker that is then lost."""
     made = box.capability()
 
     async def send(ctx: CallContext, given: Mapping[str, Any]) -> Any:
@@ -138,7 +138,7 @@ def vanishing(box: MailDrafts) -> Capability:
 class Drafts(RuleBasedStateMachine):
     """Everything that may happen to drafts, in any order."""
 
-    # Set by the test: one house serves all examples.
+    # Set by the test: one application serves all examples.
     world: World
 
     def __init__(self) -> None:
@@ -165,7 +165,7 @@ class Drafts(RuleBasedStateMachine):
         return {} if seen == "none" else {"hash": shown[seen]}
 
     def _agrees(self, draft: Expected, given: Mapping[str, str]) -> bool:
-        """Whether these words of a person are about the draft as it stands."""
+        """Whether these words of a person are about the draft as it is."""
         return given["hash"] == draft.hash if "hash" in given else draft.revision == 1
 
     @precondition(lambda self: len(self.drafts) < 6)
@@ -258,7 +258,7 @@ class Drafts(RuleBasedStateMachine):
     @precondition(lambda self: self.drafts)
     @rule(data=st.data(), who=WHO)
     def confirm_several(self, data: st.DataObject, who: str) -> None:
-        # Whoever sends one that vanishes is lost with the rest of the set.
+        # A worker that sends one that vanishes is lost with the rest of the set.
         calm = [one for one in self.drafts if one.content["body"] != "Vanish"]
         some = data.draw(
             st.lists(

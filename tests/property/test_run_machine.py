@@ -1,6 +1,6 @@
 """Runs in a line as a state machine, and a real worker that brings every example to its end.
 
-Beside ``test_run_states``, which knows one run at a time, this one has a lane: runs arrive by
+Next to ``test_run_states``, which knows one run at a time, this one has a lane: runs arrive by
 hand, by a firing and as replays, wait for each other, are claimed, recorded, lost, cancelled,
 sent to sleep and sent round again, while the automation is paused and edited. A naive model
 says who owns a run and who is in front. At the end a real worker does what is left, and no
@@ -105,7 +105,7 @@ class Expected:
 
 @dataclass(slots=True)
 class World:
-    """A house with one automation whose runs wait for each other, kept for all examples."""
+    """An application with one automation whose runs wait for each other, kept for all examples."""
 
     runner: asyncio.Runner
     application: Application
@@ -131,12 +131,12 @@ def planned(goal: str) -> dict[str, Any]:
 class Line(RuleBasedStateMachine):
     """Everything that may happen to the runs of one lane, in any order."""
 
-    # Set by the test: one house serves all examples.
+    # Set by the test: one application serves all examples.
     world: World
 
     def __init__(self) -> None:
         super().__init__()
-        # In the order in which they stand in line.
+        # In the order in which they wait in the queue.
         self.runs: dict[UUID, Expected] = {}
         self.claims: list[tuple[ClaimedRun, int]] = []
         self.workers: list[int] = []
@@ -206,7 +206,7 @@ class Line(RuleBasedStateMachine):
 
     @rule()
     def edit(self) -> None:
-        """Another version: what stands in line keeps the one that it arrived with."""
+        """Another version: what waits in the queue keeps the one that it arrived with."""
         self.version = self.world.runner.run(
             _saved(self.world.application, f"Goal {self.version}")
         )[1]
@@ -247,7 +247,7 @@ class Line(RuleBasedStateMachine):
     @precondition(lambda self: self.claims)
     @rule(data=st.data())
     def record(self, data: st.DataObject) -> None:
-        """The next step of a run, by whoever believes to own it."""
+        """The next step of a run, by a worker that believes to own it."""
         run, _ = data.draw(st.sampled_from(self.claims))
         one = self.runs[run.id]
         left = [name for name in PLAN if name not in one.steps]
@@ -273,7 +273,7 @@ class Line(RuleBasedStateMachine):
             self._let_go()
 
     def _let_go(self) -> None:
-        """Whoever is in front of the line, once the run before it is over."""
+        """The first run in the queue, once the run before it is over."""
         front = next((one for one in self.runs.values() if one.open), None)
         if front is not None:
             front.held = False
@@ -331,7 +331,7 @@ class Line(RuleBasedStateMachine):
         self.world.runner.run(asking)
         one.status, one.held, one.fence = "pending", behind, one.fence + 1
         one.attempt, one.takeovers, one.losses, one.cancel_asked = one.attempt + 1, 0, 0, False
-        # It stands in line once more, behind everybody else.
+        # It waits in the queue once more, behind everybody else.
         self.runs[run_id] = self.runs.pop(run_id)
 
     # --- what always holds

@@ -1,7 +1,7 @@
 """The run as a state machine: any order of claims, records, losses and wishes is safe.
 
 Two workers, a few runs and everything that may happen to them, on a real database. The
-model beside it says who owns a run; the database must agree about every status and every
+model next to it says who owns a run; the database must agree about every status and every
 fence, and accept a record from the owner and from no one else.
 """
 

@@ -109,7 +109,7 @@ def test_every_moment_that_has_come_is_fired_or_recorded_once(
 
 
 def told(made: FirePlan, moments: list[datetime]) -> list[datetime]:
-    """What a plan accounts for, in its order: records of several stand for the next ones."""
+    """What a plan accounts for, in its order: records of several represent the next ones."""
     found: list[datetime] = []
     for missed in made.missed:
         start = moments.index(missed.moment)

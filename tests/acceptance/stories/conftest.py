@@ -1,4 +1,4 @@
-"""One server for all stories: they live beside each other in it, as automations do."""
+"""One server for all stories: they live side by side in it, as automations do."""
 
 from __future__ import annotations
 
@@ -50,5 +50,5 @@ def pages(world: World) -> Web:
 
 @pytest.fixture
 def mainspring(server: Started) -> Mainspring:
-    """The command line beside that server."""
+    """The command line next to that server."""
     return server.mainspring

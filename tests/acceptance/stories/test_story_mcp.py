@@ -1,4 +1,4 @@
-"""One door, many faces: the same tools over MCP, REST and the command line.
+"""One set of tools, many interfaces: the same over MCP, REST and the command line.
 
 The official client speaks to a started server, over HTTP and over stdin and stdout. The tables
 are made from what the server lists, so a tool that is added is in them.

@@ -22,7 +22,7 @@ WHEN_LET_GO, CUT_OFF = "/held/finished", "/held/cut"
 
 
 def asking(name: str, pages: Web, path: str) -> Json:
-    """Asks the web between two other steps; a second run stands in line behind the first."""
+    """Asks the web between two other steps; a second run waits in the queue behind the first."""
     plan = [
         step("before", "transform_data", output=1),
         step("ask", "http_fetch", url=pages.url(path)),
@@ -54,7 +54,7 @@ def test_a_server_that_was_stopped_goes_on_with_everything_and_repeats_nothing(
                 server.process.terminate()
                 server.output.until(state="stopping")
                 pages.let_go(WHEN_LET_GO)
-                # Whoever watches is told that it is over, by the end of the stream.
+                # Watchers see that it is over, by the end of the stream.
                 assert {sent.data["id"] for sent in events if sent.kind == "run"} <= before
             server.output.until(state="stopped")
             assert server.process.wait(SOON) == 0

@@ -58,7 +58,7 @@ async def _arrives(client: CapabilityClient, number: int) -> None:
 
 
 def _written(skeleton: ScriptSkeleton, rows: list[dict[str, Any]]) -> list[str]:
-    """Every upstream id on the board, each as often as it stands there."""
+    """Every upstream id on the board, each as often as it is there."""
     if skeleton.id == "update_in_place":
         return [entry["upstream_id"] for row in rows for entry in row.get("updates", ())]
     return [row["upstream_id"] for row in rows]
@@ -124,7 +124,7 @@ async def test_a_board_is_read_to_its_end_however_many_pages_it_has(
     await _arrives(client, 0)
     [page] = (await client.call("list_pages", {"type": "note"}))["pages"]
     rows = [{"upstream_id": f"old-{number}", "company": "nobody"} for number in range(1_000)]
-    # The one row that matters stands on the second page.
+    # The one row that matters is on the second page.
     last = {"upstream_id": page["id"], "company": "company-0"}
     await client.call("append_board_rows", {"board_id": board, "rows": [*rows, last]})
     one = await _save(client, skeleton, board, "mine")

@@ -1,4 +1,4 @@
-"""The forecast over a real house: before a run, after some, and after what its events were."""
+"""The forecast over a real application: before a run, after some, and after its events."""
 
 from __future__ import annotations
 

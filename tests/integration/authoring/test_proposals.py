@@ -234,7 +234,7 @@ async def test_a_board_is_found_by_its_name_and_a_row_has_a_key_before_anything_
     assert made["status"] == "asks"
     told = await _refused(save(client, made), Invalid)
     assert told.code == "questions_open"
-    # Nor can it be answered and taken out again, or be left out by hand.
+    # Nor can it be answered and taken out again, or be left out manually.
     others = {one["id"]: _first(one) for one in made["questions"] if one["id"] != key["id"]}
     whole = await refine(client, made, answers={**others, key["id"]: "mail"})
     places = [key["pointer"], *key["others"]]

@@ -97,7 +97,7 @@ async def _check_refused(bench: Bench, asked: list[Any]) -> None:
         told = await client(capability_client).call(REHEARSE, given)
         assert (told["live_reads"], asked) == (False, []), status
         assert told["firings"][0]["now"]["reason"] == "not_recorded"
-        # Whoever could not agree to it cannot let it ask either.
+        # Anyone who could not agree to it cannot let it ask either.
         with pytest.raises(PermissionDenied):
             await operator.call(REHEARSE, {**given, "live_reads": True})
         if status == "waiting":

@@ -18,7 +18,7 @@ from tests.kit.authoring import CRON, CapabilityClient, draft
 from tests.kit.bench import Bench
 from tests.kit.members import member
 
-# What is wrong, and each place and code that tell it; BOARD stands for a board that is there.
+# What is wrong, and each place and code that tell it; BOARD represents a board that is there.
 WRONG: list[tuple[dict[str, Any], set[tuple[str, str]]]] = [
     ({"tool_grants": [{"tool": "get_bord"}]}, {("/tool_grants/0/tool", "unknown_capability")}),
     (

@@ -92,7 +92,7 @@ async def test_a_grant_that_bounds_the_source_is_judged_the_same_when_asked_and_
     async with reading(bench, parcels := Parcels()) as (here, member), here.worker():
 
         async def run(config: Any, **bound: Any) -> Any:
-            """A run of a plan whose grant was narrowed by whoever agreed to it."""
+            """A run of a plan whose grant was narrowed by the person who agreed to it."""
             name = f"narrow {uuid4()}"
             saved = await here.save(document(step("act", "act_on_integration", config), name=name))
             await here.application.database.execute(

@@ -138,7 +138,7 @@ async def test_words_become_a_definition_over_the_one_connection_there_is(bench:
 async def test_agents_and_completions_find_the_one_connection_there_is(
     bench: Bench, kind: str
 ) -> None:
-    """The name of the default model stands in every automation that was saved without another."""
+    """The name of the default model is in every automation that was saved without another."""
     plan = [
         step(
             "ask", "automation_llm_complete", {"prompt": "Well?", "temperature": 0}, max_retries=0

@@ -119,7 +119,7 @@ async def test_an_ask_whose_worker_died_is_booked_at_its_most_and_once(bench: Be
             await asyncio.wait_for(models.started.wait(), 20)
             most = Decimal(reads_at_most(models.requests[0]) + 64) / 1_000_000
             await database.execute("UPDATE workspaces SET cost_cap_daily_usd = $1", most)
-            # Whoever is killed now leaves this row, and nothing else.
+            # A worker that is killed now leaves this row, and nothing else.
             await database.execute("UPDATE reservations SET expires_at = now() - interval '1 s'")
             other = await one.dispatch(thinking(max_tokens=64, name="another"))
             refused = await one.until(other.run_id)

@@ -186,7 +186,7 @@ async def test_a_draft_waits_on_while_what_it_needs_is_not_set_up(here: Office) 
         "action_name": "send_email",
         "input": {"to": mail["to"], "subject": "Hi", "body": "Hello."},
     }
-    # This house has no mail server, and its first member no address.
+    # This application has no mail server, and its first member no address.
     held = {
         (await here.ask(name, given))["draft_id"]: code
         for name, given, code in (
@@ -208,7 +208,7 @@ async def test_a_draft_waits_on_while_what_it_needs_is_not_set_up(here: Office) 
             assert setting in str(refused.value.suggestion)
         row = await here.row(draft)
         assert (row["status"], row["answered_by"], row["call_id"]) == ("pending", None, None)
-        # It says why it could not leave, and waits for whoever agreed to it like before.
+        # It says why it could not leave, and waits for the person who agreed to it as before.
         assert row["error"]["code"] == code
     async with here.bench.application.database.transaction() as tx:
         assert (await waiting_for(tx, here.owner.actor))["drafts"] == len(held) + 2

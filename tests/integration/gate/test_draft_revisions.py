@@ -378,7 +378,7 @@ async def test_as_many_people_agree_as_the_workspace_wants_to_the_same_words(
     once = await box.confirm(draft, admin, hash=edited["hash"])
     assert (once["status"], once["approvals"]) == ("approved", 1)
     assert box.sent == []
-    # Whoever has left has agreed to nothing.
+    # Anyone who has left has agreed to nothing.
     database = box.application.database
     await database.execute("DELETE FROM members WHERE user_id = $1", admin.actor.id)
     assert (await box.confirm(draft, editor, hash=edited["hash"]))["approvals"] == 1

@@ -47,7 +47,7 @@ async def test_a_draft_that_ran_out_while_its_confirmer_stood_in_line_is_not_sen
                 await asyncio.sleep(0.05)
         with pytest.raises(Expired):
             await confirming
-        # Whoever drafts it again now is the only one whose words leave.
+        # Only the text of a new draft is sent.
         again = (await here.ask("redraft_action", {"draft_id": draft}))["draft_id"]
         assert (await here.confirm(again))["outcome"] == "sent"
         assert [sent["text"] for sent in here.telegram.messages] == ["once"]
@@ -106,7 +106,7 @@ async def test_what_is_saved_again_while_it_is_deleted_has_its_bytes(
         deleting = asyncio.ensure_future(expire_artifacts(database, blobs, later))
     await blobs.asked.wait()
     saving = asyncio.create_task(saved())
-    # It comes to its end, or stands in line behind the deleting.
+    # It comes to its end, or waits in the queue behind the deleting.
     in_line = asyncio.create_task(until_in_line(database))
     await asyncio.wait({saving, in_line}, return_when=asyncio.FIRST_COMPLETED)
     in_line.cancel()

@@ -206,7 +206,7 @@ async def _drafts_can_be_read(api: Api, bench: Bench, run_id: str) -> None:
         run["automation_id"],
         run["automation"],
     )
-    # Whoever is to agree sees what would leave, whatever its fields are called.
+    # The approver sees what would be sent, whatever its fields are called.
     assert draft["arguments"] == {"mark": "d", "password": "pa55word"}
     assert (await api.client.get(f"/api/v1/drafts/{draft['id']}")).json() == draft
     assert (await api.client.get(f"/api/v1/drafts/{run_id}")).status_code == 404

@@ -174,7 +174,7 @@ async def full(ledger: Ledger) -> Ledger:
 async def test_a_run_counts_what_it_spent_and_what_its_calls_hold(full: Ledger) -> None:
     # What it was promised yesterday still holds.
     assert await full.refused(full.ask(cap=Decimal(0))) == ("run_budget", "1000004021")
-    # Its own purse knows of older calls.
+    # Its own budget knows of older calls.
     assert await full.refused(full.ask(cap=Decimal(0), spent=Decimal(30))) == (
         "run_budget",
         "1000004031",
@@ -361,7 +361,7 @@ async def test_a_model_may_write_up_to_the_remaining_limit(ledger: Ledger) -> No
     assert await room(41) == 1
     with pytest.raises(BudgetExceeded):
         await room(40)
-    # The purse of the run may know of more than the records do, and learns from them.
+    # The budget of the run may know of more than the records do, and learns from them.
     assert await room(50, tokens=33) == 7
     ask = ledger.ask(token_cap=50)
     await budget_reservations.find_available_tokens(ledger.tx, ask, 6, 10)

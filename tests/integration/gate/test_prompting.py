@@ -117,7 +117,7 @@ async def test_a_button_sends_what_its_message_showed_for_the_linked_person_alon
     assert "http://localhost:8321/inbox" in told["text"]
     yes, _ = world.buttons()
 
-    # A stranger, a guess and a press without its secret are not heard.
+    # An unknown user, a guess and a press without its secret are ignored.
     assert await world.press(yes, user=666) is None
     assert await world.press(f"y{'A' * 44}") is None
     assert await world.press(yes[:-22] + "A" * 22) is None

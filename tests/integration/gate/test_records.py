@@ -132,7 +132,7 @@ async def test_reads_of_people_are_recorded_together_and_writes_at_once(bench: B
             await gate.serve(caller, "test.echo", {"n": number})
         with pytest.raises(PermissionDenied):
             await gate.serve(_visitor(one, Role.VIEWER), "test.keep", {})
-    # The gate is closed with the house, and nothing is lost.
+    # The gate is closed with the application, and nothing is lost.
     found = await _direct(bench)
     assert sorted(set(found)) == [
         ("test.echo", "read"),

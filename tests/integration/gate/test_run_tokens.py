@@ -191,7 +191,7 @@ async def test_a_token_dies_with_its_run_at_once(bench: Bench) -> None:
         assert caller is not None
         await held.ended()
         assert await _is_refused(held)
-        # Somebody who was let in a moment before is refused at the next call.
+        # Somebody who was accepted a moment before is refused at the next call.
         with pytest.raises(Unauthenticated):
             await held.bench.application.gate.serve(caller, "test.echo", ECHO)
 

@@ -161,7 +161,7 @@ def _plan(name: str, way: str, pair: str) -> dict[str, Any]:
 
 @asynccontextmanager
 async def _house(bench: Bench, parrot: Parrot) -> AsyncIterator[tuple[Bench, Api, str]]:
-    """A whole house with its vocabulary as it is shipped, and one address outside."""
+    """A complete application with its vocabulary as it is shipped, and one address outside."""
     async with local_server(parrot) as server:
         pair = f"127.0.0.1:{server.port}"
         settings = replace(bench.application.settings, egress_allow=frozenset({pair}))

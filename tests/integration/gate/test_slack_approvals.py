@@ -220,7 +220,7 @@ async def test_requests_that_slack_did_not_just_sign_are_refused(world: World) -
         await world.api.anonymous.post(
             world.url, content=body, headers={"Content-Type": headers["Content-Type"]}
         ),
-        # Nobody's workspace has no secret, and that is not told apart.
+        # Nobody's workspace has no secret, and that is not distinguished.
         await world.slack.deliver(
             world.api.anonymous, world.url[:-36] + "01900000-0000-7000-8000-0000000000ff", body
         ),

@@ -188,7 +188,7 @@ async def test_a_rule_sends_once_and_has_no_more_rights_than_its_approver(
     )
     assert row is not None
     assert tuple(row)[1:5] == ("failed", "unknown", "rule", UUID(rule["rule_id"]))
-    # Whoever takes the run over is told so; another try of the step waits for a person.
+    # A worker that takes the run over sees it; another try of the step waits for a person.
     (same,) = await _taken_again(world, row["run_id"], "Pay 100", 1)
     assert same.problem is not None
     assert (same.problem.code, same.problem.retryable) == ("send_in_doubt", False)

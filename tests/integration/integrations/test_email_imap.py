@@ -123,7 +123,7 @@ async def test_mails_are_searched_and_become_pages(tmp_path: Path) -> None:
         assert _titles(await _all(world, {"query": "from:bob"})) == ["Mail 2"]
         assert len(await _all(world, {"query": "Grüße", "limit": 250})) == 37
         assert len(await _all(world, {"since": "2026-08-05", "limit": 250})) == 38
-        # Words of whoever asks are never a command, whatever signs are in them.
+        # Arguments are never a command, whatever signs are in them.
         odd = 'x" ALL\r\nm9 LOGOUT'
         assert await _all(world, {"query": f"{odd} \\"}) == []
         words = [b'x"', b"ALL", b"m9", b"LOGOUT", b"\\"]

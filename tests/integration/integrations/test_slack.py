@@ -129,7 +129,7 @@ async def test_a_channel_is_read_to_its_end_with_threads_names_and_files() -> No
         gone = by_ref[f"slack:C0GEN:{_ts(5)}"]
         assert isinstance(gone, Item)
         assert gone.frontmatter["author"] == "U0GONE"
-        # A name is asked for once in a portion, however often it stands there.
+        # A name is asked for once in a portion, however often it is there.
         asked = [one["user"] for one in slack.said_to("users.info")]
         assert asked.count("U0BOB") == 1
 

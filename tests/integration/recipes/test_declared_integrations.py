@@ -78,7 +78,7 @@ def plain(url: str, **more: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Here:
-    """A house with one way out, and somebody who looks after it."""
+    """An application with one way out, and somebody who looks after it."""
 
     bench: Bench
     member: Boards

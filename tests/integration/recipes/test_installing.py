@@ -266,7 +266,7 @@ async def test_an_uninstalled_automation_stops_and_is_recovered_paused(bench: Be
         await _refused(codex, "upgrade_recipe", entity_id=made["id"], entity_kind="automation")
     ).code == "uninstalled"
 
-    # Restoring it by hand would undo only half of that.
+    # Restoring it manually would undo only half of that.
     async with database.transaction() as tx:
         with pytest.raises(Conflict, match="uninstalled") as half:
             await restore(tx, bench.application.workspace_id, UUID(made["id"]))
@@ -401,7 +401,7 @@ async def test_a_slug_alone_does_not_say_which_recipe(bench: Bench) -> None:
     second = await codex.apply("reads")
     assert [one["id"] for one in second["dependencies_used"]] == [brought["id"]]
 
-    # Whoever had a slug for themselves goes on with it, and shares it with nobody.
+    # Anyone who had a slug for themselves goes on with it, and shares it with nobody.
     await codex.publish(automation("sites", [says("again")], version="1.1.0"))
     newer = automation("sites", version="1.2.0")
     shared = await _refused(codex, "publish_recipe", package=newer, shared=True)

@@ -1,4 +1,4 @@
-"""Upgrades keep what belongs to people here, and say what stands in their way."""
+"""Upgrades keep what belongs to people here, and say what is in their way."""
 
 from __future__ import annotations
 
@@ -273,7 +273,7 @@ async def test_members_of_a_bundle_are_upgraded_with_it(bench: Bench) -> None:
     assert [one["upgraded_to_version"] for one in done["members"]] == ["1.1.0", "1.1.0"]
     assert (await codex.check(kit))["has_upgrade"] is False
 
-    # A member that is new comes along, one that left stands alone from then on.
+    # A member that is new comes along, one that left is alone from then on.
     await codex.publish(bundle("kit", "sites", "other", version="2.0.0", name="Kit"))
     after = await codex.upgrade(kit)
     assert [one["source_recipe_slug"] for one in after["cascade_installed"]] == ["other"]

@@ -130,7 +130,7 @@ async def test_what_is_asked_before_the_run_sleeps_is_not_lost(bench: Bench) -> 
         nudged = await tx.fetchrow("SELECT nudged_at FROM runs WHERE id = $1", made.run_id)
         assert nudged is not None
         assert nudged["nudged_at"] is not None
-        # Whoever held it was lost; the next worker finds it, and the answer.
+        # The worker that held it was lost; the next worker finds it, and the answer.
         await tx.execute(
             "UPDATE runs SET status = 'pending', due_at = now() WHERE id = $1", made.run_id
         )

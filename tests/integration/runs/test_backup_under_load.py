@@ -40,7 +40,7 @@ def clock(**config: Any) -> dict[str, Any]:
 
 @asynccontextmanager
 async def elsewhere(url: str, home: Path, outside: Outside) -> AsyncIterator[Bench]:
-    """Another house over another database, which knows the same words."""
+    """Another application over another database, which knows the same words."""
     settings = Settings(
         home=home,
         database_url=url,
@@ -77,7 +77,7 @@ async def ticks(bench: Bench) -> Counter[str]:
 
 
 async def load_it(bench: Bench, automations: list[Any], first: datetime) -> None:
-    """Work of all kinds, without end: runs by hand, and a schedule that goes off."""
+    """Work of all kinds, without end: manual runs, and a schedule that goes off."""
     application = bench.application
     scheduler = Scheduler(application.database, application.dispatcher, application.limits)
     moment = first

@@ -51,7 +51,7 @@ def redis_server() -> Iterator[RedisServer]:
 
 @pytest.fixture
 async def fleet(bench: Bench, redis_server: RedisServer) -> AsyncIterator[Bench]:
-    """A house whose runs are told of by the broker."""
+    """An application whose runs are told of by the broker."""
     redis_server.client().flushall()
     async with open_own_application(
         bench, transport="celery", broker_url=redis_server.url, poll_seconds=_SECONDS_OF_POLL

@@ -72,7 +72,7 @@ async def test_rows_are_whole_and_a_change_meanwhile_is_waited_for(bench: Bench)
         told = await database.fetch("SELECT type FROM events WHERE run_id = $1", first.id)
         assert [row["type"] for row in told] == ["automation.run.succeeded"]
 
-        # Somebody takes one over: nothing of it is written, and its neighbour loses nothing.
+        # Another worker takes one over: nothing of it is written, and the others lose nothing.
         async with database.transaction() as other:
             await other.execute("SELECT FROM runs WHERE id = $1 FOR UPDATE", second.id)
             await other.execute("UPDATE runs SET fence = fence + 1 WHERE id = $1", second.id)

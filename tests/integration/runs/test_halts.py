@@ -1,4 +1,4 @@
-"""The kill switch: what is halted stands still, loses nothing, and goes on where it stood."""
+"""The kill switch: what is halted is stalled, loses nothing, and goes on where it was."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ async def test_what_waits_keeps_its_moment_and_lanes_keep_their_order(bench: Ben
         assert again["halt"]["reason"] == WHY
         runs = [await bench.dispatch(line, inputs={"n": n}) for n in range(4)]
         await until_parked(bench, runs[0].run_id)
-        # Those that stand in line behind the first are held with it.
+        # Those that wait in the queue behind the first are held with it.
         (halt,) = (await call(bench, "list_halts"))["halts"]
         assert halt["held"] == 4
         during = await bench.read(asleep.run_id)

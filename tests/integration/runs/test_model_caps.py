@@ -195,7 +195,7 @@ async def test_an_answer_that_was_paid_for_is_not_paid_for_again_after_a_crash(
     assert models.keys == [f"{run_id}/s0/1", f"{run_id}/s1/1"]
     assert run["cost_usd"] == 2 * COST == await _booked(bench)
     assert run["output"]["text"] == "Hello."
-    # What the lost worker used counts for whoever goes on.
+    # What the lost worker used counts for the worker that takes over.
     assert [asked.max_tokens for asked in models.requests] == [600 - READS, 600 - READS - TOOK]
     assert await _used(bench, run_id) == (2 * TOOK, 2 * COST, 2)
 
@@ -281,7 +281,7 @@ MARK = {"model": "mine", "input_tokens": 10, "output_tokens": 5, "cost_usd": 0.2
 
 
 async def _report(ctx: StepContext, text: str) -> Problem | None:
-    """As whoever listens to a script does it."""
+    """As the reader of a script's output does it."""
     gone = None
     for mark in usage_markers([text]):
         if isinstance(mark, Usage):

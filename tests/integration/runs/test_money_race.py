@@ -1,4 +1,4 @@
-"""One day's money, wanted by many runs at once in houses that share nothing but the database."""
+"""One day's budget, reserved by many runs at once in processes that share only the database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What steps say: told once and in order, to whoever watches and whoever comes back."""
+"""What steps say: sent once and in order, to watchers and to those that reconnect."""
 
 from __future__ import annotations
 

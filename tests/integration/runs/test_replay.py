@@ -134,7 +134,7 @@ async def test_what_the_owner_has_taken_out_is_replayed_by_nobody_else(
     bench: Bench, then: dict[str, Any], now: dict[str, Any], code: str | None
 ) -> None:
     first = (await bench.dispatch(document(then))).run_id
-    # As long as it is in force, whoever may run it may replay it.
+    # As long as it is in force, anyone who may run it may replay it.
     await again(bench, first, by=_person(bench, generate_id()))
     await bench.save(document(now))
     count = await bench.application.database.fetchval("SELECT count(*) FROM runs")

@@ -122,7 +122,7 @@ async def test_retrying_what_is_being_deleted_is_reported_plainly(bench: Bench) 
 async def test_a_halt_that_gives_way_to_a_worker_cancels_all_the_same(
     bench: Bench, backwards: bool
 ) -> None:
-    """In one of the two orders the halt and whoever writes two ends wait for each other."""
+    """In one of the two orders the halt and a writer of two ends would deadlock."""
     database = bench.application.database
     runs = [
         (await bench.dispatch(document(step("b", "test.hang"), name=name))).run_id

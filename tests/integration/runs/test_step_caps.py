@@ -21,7 +21,7 @@ from tests.kit.model_doubles import LLM, FakeModels, asking, models_bench
 HELLO: dict[str, Any] = {"prompt": "Hello", "max_tokens": 100}
 # What an answer of FakeModels comes to; less than 0.0002 is set aside for it.
 COST = Decimal("0.00015")
-# Room for three answers and not for a fourth.
+# Enough for three answers and not for a fourth.
 CAP = "0.0005"
 
 
@@ -143,7 +143,7 @@ async def test_what_is_asked_with_the_run_s_token_counts_for_the_step_around_it(
 async def test_calls_that_race_with_the_run_s_token_are_promised_the_step_s_money_once(
     bench: Bench,
 ) -> None:
-    """Each comes with a purse of its own, as from another process."""
+    """Each comes with a budget of its own, as from another process."""
     codes: list[str | None] = []
 
     async def work(ctx: StepContext) -> Any:

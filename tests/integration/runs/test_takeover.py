@@ -401,7 +401,7 @@ async def test_a_busy_worker_frees_its_slots_for_a_suspect_that_must_run_alone(
         await bench.application.database.execute(
             "UPDATE runs SET due_at = now() WHERE id = $1", made.run_id
         )
-        # Longer than it takes to look for suspects, shorter than room is made for them.
+        # Longer than it takes to look for suspects, shorter than slots are freed for them.
         await asyncio.sleep(1.0)
         assert (await bench.read(made.run_id))["status"] == "pending"
         bench.outside.release.set()

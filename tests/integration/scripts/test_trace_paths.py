@@ -1,4 +1,4 @@
-"""``python -m scripts.trace_paths``: what a request passes, and nothing that runs beside it."""
+"""``python -m scripts.trace_paths``: what a request passes, and nothing that runs next to it."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ def agent(name: str, *tools: str, execution: Any = None, **config: Any) -> dict[
 
 @dataclass(slots=True)
 class Wired:
-    """A served house that asks its models over the wire."""
+    """A served application that asks its models over the wire."""
 
     api: Api
     bench: Bench
@@ -123,7 +123,7 @@ async def test_twenty_agents_race_a_day_s_money_over_the_wire_and_overspend_by_n
 
 @dataclass(slots=True)
 class Between:
-    """Stands between us and a server of tools, and can change what it says of them."""
+    """A proxy in front of an MCP server that can change what it says of its tools."""
 
     to: str
     pulled: bool = False

@@ -1,6 +1,6 @@
-"""Whatever a text orders whoever writes automations, and however obedient: it is only proposed.
+"""Whatever an injected instruction asks of an author model, it is only proposed.
 
-The orders stand in requests, in names and descriptions of what the workspace has, in tools of a
+The orders are in requests, in names and descriptions of what the workspace has, in tools of a
 connected server, in answers and in instructions. A model carries all of them out, over both wires,
 and another finds everything fine. What came of it is read from outside.
 """
@@ -23,7 +23,7 @@ from tests.kit.injection_scenario import PLANTED, besieged, world
 # What we ask for ourselves.
 OURS: Final = {"propose_automation", "refine_proposal", "save_proposal"}
 SIGN: Final = re.compile(r"(?<!look_)zq\d{4}kx")
-# What stands between a mark and its end; the mark is another one in each conversation.
+# What is between a mark and its end; the mark is another one in each conversation.
 MARKED: Final = re.compile(r"<(data-[0-9a-f]{16}) [^>]*>.*?</\1>", re.DOTALL)
 
 
@@ -91,7 +91,7 @@ def what_is_proposed_is_told_by_rules_whatever_a_reviewer_says(found: AuthoringO
     reviewed = [made["review"] for made in found.proposals]
     assert any(one["opinion"] == FINE and len(one["flags"]) > 1 for one in reviewed)
     assert all(one["summary"] != FINE for one in reviewed)
-    # The rules' own account stands beside what a model says.
+    # The rules' own account is next to what a model says.
     assert all(one["explained"] and FINE not in one["explained"] for one in reviewed)
 
 

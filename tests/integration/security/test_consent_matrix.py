@@ -126,7 +126,7 @@ def by_an_agent(bench: Bench, models: ScriptedModels) -> Call:
 
 @dataclass(slots=True)
 class Trial:
-    """One credential in a house, and the operations of the table."""
+    """One credential in an application, and the operations of the table."""
 
     api: Api
     here: Office
@@ -397,7 +397,7 @@ def _other(code: str | None) -> Outcome:
 def _commands(
     here: Office, answers: Sequence[str] | None
 ) -> Callable[..., Awaitable[tuple[int, str]]]:
-    """The command line over the house of the test; None: it has no terminal."""
+    """The command line over the application of the test; None: it has no terminal."""
 
     @asynccontextmanager
     async def opened(found: Settings) -> AsyncIterator[ApplicationServices]:
@@ -486,7 +486,7 @@ async def _holder(name: str, api: Api, here: Office, folder: Path) -> AsyncItera
 
 @pytest_asyncio.fixture
 async def here(bench: Bench) -> AsyncIterator[Office]:
-    """A house with a Slack on loopback, and with models that answer what a test says."""
+    """An application with a Slack on loopback, and with models that answer what a test says."""
     async with office(bench) as made, agents_bench(made.bench, ScriptedModels()) as thinks:
         yield replace(made, bench=thinks)
 

@@ -1,7 +1,7 @@
-"""Whoever judges, shows, keeps or tries a definition runs nothing of it, wherever it is from.
+"""Validating, showing, storing or rehearsing a definition runs nothing of it, whatever its origin.
 
-Workflows as other systems export them, texts in YAML and definitions of ours that mean harm come
-in by every door that takes a definition or words. What came of it is seen from outside: by an
+Workflows as other systems export them, texts in YAML and hostile definitions of ours are sent to
+every entry point that takes a definition or a request. The effects are seen from outside: by an
 address that nobody may call, files, a variable and a secret that nobody may open or show, by the
 processes that were started, and by what the tables hold.
 """
@@ -40,7 +40,7 @@ from tests.kit.definition_entry_points import (
 from tests.kit.foreign_documents import Bait, ForeignDocument, exports, yaml_texts
 from tests.kit.hostile_definitions import RIGHT, hostile
 
-# One door for each document, in turn; those that take longest come less often.
+# One entry point for each document, in turn; those that take longest come less often.
 TURNS: Final = (
     "validate",
     "save",
@@ -78,7 +78,7 @@ MEGABYTES: Final = 256
 
 
 async def _sent(made: ImportHarness) -> list[ImportAnswer]:
-    """Every other export and all of the rest, each through a door or two."""
+    """Every other export and all of the rest, each to one or two entry points."""
     turns = cycle(TURNS)
     everything, found = made.everything(), []
     exported = [what for what in everything if what.kind == "export"]

@@ -1,7 +1,7 @@
-"""Every door that integrations opened outwards, against the same lists as the first one.
+"""Every outbound connection of integrations, against the same address lists as the egress client.
 
-Resolver and dialler are recorders where an address is judged: nothing is ever sent, and the judge
-is the list of addresses that would have been called. What comes in is sent by a real server.
+Resolver and dialler are recorders where an address is checked: nothing is ever sent, and the check
+is the list of addresses that would have been called. Responses are sent by a real server.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What writes to an integration waits for a person, whichever door it is asked for at.
+"""What writes to an integration waits for a person, whichever interface it is asked for at.
 
-Five integrations are connected and stand on loopback as doubles. Under every policy and through
-every door nothing at all reaches them; then a person agrees, and each is written to once.
+Five integrations are connected and run on loopback as doubles. Under every policy and through
+every interface nothing at all reaches them; then a person agrees, and each is written to once.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _acts(capability: str) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class Five:
-    """A house that is connected to all five."""
+    """An application that is connected to all five."""
 
     bench: Bench
     api: Api

@@ -35,7 +35,7 @@ HOOK = {"id": "hook", "type": "webhook", "config": {}}
 
 @dataclass(slots=True)
 class ProgramHarness:
-    """A served house with a secret, a host outside, and a program with one editor's token."""
+    """A served application with a secret, a host outside, and a program with one editor's token."""
 
     api: Api
     bench: Bench

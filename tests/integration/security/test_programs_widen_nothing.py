@@ -43,7 +43,7 @@ Answer = tuple[int, Any]
 
 @dataclass(slots=True)
 class ConsentHarness:
-    """A served house, asked by a person or by a program of the same member."""
+    """A served application, asked by a person or by a program of the same member."""
 
     api: Api
     bench: Bench
@@ -257,7 +257,7 @@ async def test_a_program_removes_no_account_where_another_would_be_used_instead(
 async def test_a_recovered_recipe_under_another_name_waits_for_what_it_may_do_beyond_before(
     house: ConsentHarness,
 ) -> None:
-    """A pattern of tools may stand for more by now, also where only the name was taken."""
+    """A pattern of tools may represent more by now, also where only the name was taken."""
     database, space = house.api.application.database, house.api.application.workspace_id
     config = {"prompt": "Do it.", "tools": ["automation_kv.*"]}
     agent = step("think", "agent_task", config)

@@ -1,4 +1,4 @@
-"""One house for all starters of a module; each test finds nothing active in it."""
+"""One application for all starters of a module; each test finds nothing active in it."""
 
 from __future__ import annotations
 

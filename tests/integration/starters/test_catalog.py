@@ -1,4 +1,4 @@
-"""The shelf of starters: each one can be read, hides nothing, and has a story that is tested."""
+"""The catalog of starters: each one can be read, hides nothing, and has a tested story."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def manifest_of(path: Path) -> dict[str, Any]:
 
 
 class Filling(io.FileIO):
-    """A file on a disk that has room for so many bytes; later somebody may make more."""
+    """A file on a disk with space for so many bytes; the test may add more later."""
 
     left, again = 3_000, False
 

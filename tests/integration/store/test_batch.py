@@ -1,4 +1,4 @@
-"""Grouped writes: a unit that breaks the connection, and errors that are told apart."""
+"""Grouped writes: a unit that breaks the connection, and errors that are distinguished."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ async def test_a_burst_does_not_wait_for_more(database: Database) -> None:
 
 
 async def test_who_waited_in_a_group_goes_on_one_after_another(database: Database) -> None:
-    """Whoever else is about has a turn between two of them."""
+    """Other tasks get a turn between two of them."""
     ledger, went_on = _Ledger(database, poison=None), list[int]()
     writer: GroupWriter[int, int] = GroupWriter(database, ledger.flush, most=80, gather=30)
     try:

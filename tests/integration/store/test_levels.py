@@ -223,7 +223,7 @@ async def _drafted_anew(today: Upgraded, path: str) -> str:
 
 
 async def _rest_is_there(today: Upgraded) -> None:
-    """What the level had beside runs and triggers."""
+    """What the level had next to runs and triggers."""
     facts = today.level.facts
     if token := facts.get("member_token"):
         assert (await today.get("/automations", token))["items"]

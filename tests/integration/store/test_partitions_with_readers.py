@@ -1,4 +1,4 @@
-"""Room for the next weeks is made beside whoever reads for long, and nobody stands behind it."""
+"""Partitions for the next weeks are created despite long readers, and nobody waits for that."""
 
 from __future__ import annotations
 
@@ -24,6 +24,6 @@ async def test_a_new_week_does_not_stop_all_work_while_a_backup_reads(bench: Ben
         async with bench.worker():
             made = await bench.dispatch(document(step("n", "notification", {"title": "Hi"})))
             assert (await bench.until(made.run_id))["status"] == "succeeded"
-        # It stood back, and there is time.
+        # It gave up its lock, and there is time.
         assert await looking == []
     assert await look_ahead() != []

@@ -1,4 +1,4 @@
-"""The wall around a workspace, attacked with plain SQL: whatever a query says, it holds."""
+"""Row-level security of a workspace, attacked with plain SQL: whatever a query says, it holds."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ REFUSED = (asyncpg.InsufficientPrivilegeError,)
 
 @dataclass(frozen=True, slots=True)
 class Two:
-    """A workspace, its neighbour, and every table that either has rows in."""
+    """A workspace, another tenant, and every table that either has rows in."""
 
     database: Database
     tables: list[str]
@@ -96,7 +96,7 @@ async def test_every_table_of_a_workspace_has_row_level_security(database: Datab
     rows = [row for row in rows if row not in lent]
     leaves = {row["relname"]: (row["polcmd"], row["taken"]) for row in lent}
     assert leaves == dict.fromkeys(LENT, (b"r", None))
-    # One policy for each, and that one: a second would let in what this one keeps out.
+    # One policy for each, and that one: a second would allow what this one refuses.
     assert sorted(row["relname"] for row in rows) == tables
     assert [
         row["relname"]
@@ -121,7 +121,7 @@ async def test_the_workspace_role_has_no_other_privileges(two: Two) -> None:
         INSIDE,
     )
 
-    # A partition that could be read by its own name would have no wall.
+    # A partition that could be read by its own name would bypass row-level security.
     assert [row["relname"] for row in rows if row["relispartition"]] == []
     assert {row["relname"] for row in rows} - set(two.tables) == SHARED
     assert role is not None

@@ -208,7 +208,7 @@ async def test_several_who_wait_for_the_same_hints_hear_all_of_them_over_one_con
         for one in (*others, listener):
             assert await heard(one, {"a"}) == {"a"}
         assert await database.fetchval(_LISTENING) == 1
-        # Whoever goes leaves the line to those who stay, and may come back.
+        # A listener that closes leaves the connection to the others, and may reopen.
         await others[0].aclose()
         await listener.aclose()
         wakeup_sender.wake("runs", "b")

@@ -37,7 +37,7 @@ KEPT = b"what a run has saved"
 
 
 def desk(home: Path) -> CommandContext:
-    """No command here goes through the doors."""
+    """No command here goes through the gate."""
     return CommandContext(cast("Any", None), home)
 
 

@@ -1,4 +1,4 @@
-"""The kit hands its application on from house to house, and nothing of a house along with it."""
+"""The kit reuses its FastAPI application for the next bench, and nothing of the last one leaks."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def test_the_cached_app_serves_the_next_application_and_no_caller_of_the_l
             async with served(application) as other:
                 assert other.app in (one.app, beside.app)
                 assert await _names(other) == []
-                # The door leads to the rows of automations; this route asks the rooms itself.
+                # The gate reads the rows of automations; this route calls the services itself.
                 await database.execute("UPDATE workspaces SET name = 'Elsewhere'")
                 mine = (await other.client.get("/api/v1/workspaces")).json()["workspaces"]
                 assert [one["name"] for one in mine] == ["Elsewhere"]

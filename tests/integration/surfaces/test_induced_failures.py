@@ -1,4 +1,4 @@
-"""Failures made on purpose, by the hundred: no answer tells how the house is built.
+"""Failures made on purpose, by the hundred: no answer tells how the application is built.
 
 Every route is asked wrongly, asked while its tables are gone, and asked while the database
 is; handlers break with exceptions whose texts are full of what nobody may see.
@@ -46,7 +46,7 @@ TELLING: Final = {
     "an exception's text": r"poison-marker|hunter2|division by zero|codec can't|unpack|NoneType"
     r"|object has no attribute|expected str|positional argument",
 }
-# Tables that the door itself needs to know who is calling.
+# Tables that the gate itself needs to know who is calling.
 _DOOR: Final = ("access_tokens", "members", "users", "workspaces", "sessions", "run_tokens")
 _TABLES: Final = """
     SELECT c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -123,7 +123,7 @@ def _broken_capability(name: str, make: Callable[[], BaseException]) -> Capabili
 
 @pytest_asyncio.fixture
 async def broken_api(bench: Bench) -> AsyncIterator[Api]:
-    """A served house with handlers that break."""
+    """A served application with handlers that break."""
     capabilities = [_broken_capability(name, make) for name, make in BREAKS.items()]
     registry = build_registry(Limits(), capabilities=capabilities)
     settings = bench.application.settings

@@ -1,6 +1,6 @@
 """Every route and every capability, asked by everybody: allowed where the role table says so.
 
-Nothing is listed here by hand. The routes come from the application, the capabilities from
+Nothing is listed here manually. The routes come from the application, the capabilities from
 the registry, and what is right comes from the one table of roles.
 """
 
@@ -45,7 +45,7 @@ _BOTH: Final = {
 }
 # Routes that answer a question which needs a body; they change nothing.
 ONLY_ASK: Final = {"validate_definition", "test_filter"}
-# These stand in one order: what the one needs is what the other leaves.
+# These are in one order: what the one needs is what the other leaves.
 FIRST: Final = (
     "run_automation",
     "cancel_run",
@@ -209,7 +209,7 @@ async def test_every_route_is_open_to_those_the_role_table_names(two: AccessMatr
 
 
 async def test_every_capability_is_open_to_those_the_role_table_names(two: AccessMatrix) -> None:
-    # Whoever is unknown has been refused at the route already, whatever they ask for.
+    # Unauthenticated callers have been refused at the route already, whatever they ask for.
     askers = [asker for asker in await _askers(two) if asker.role is not None]
     capabilities = two.api.application.registry.capabilities
     call = next(way for way in two.ways if way.name == "call_capability")

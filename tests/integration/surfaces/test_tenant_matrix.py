@@ -1,8 +1,8 @@
-"""What belongs to the workspace next door answers like what does not exist, wherever it is named.
+"""Another tenant's resources answer like what does not exist, wherever they are named.
 
 Each place for an id, in a path, a query, a body or the arguments of a capability, is filled
-once with something of the neighbour's and once with something that nobody has. The answers
-must be the same but for the id, and the neighbour's rows must be the same afterwards.
+once with something of another tenant and once with something that nobody has. The answers
+must be the same but for the id, and the other tenant's rows must be the same afterwards.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.kit.tenants import fingerprint
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-# How many of the neighbour's values are tried in one place.
+# How many of the other tenant's values are tried in one place.
 MOST: Final = 3
 # What only looks comes first, what may make something under the name that was asked for last.
 _ORDER: Final = "GET DELETE PATCH PUT POST"
@@ -71,7 +71,7 @@ async def _asked(
 async def _compared(
     two: AccessMatrix, ask: Callable[[str], Awaitable[tuple[int, str]]], theirs: str
 ) -> tuple[object, object] | None:
-    """The answers about the neighbour's and about nobody's, if they can be told apart."""
+    """The answers about another tenant's and about nobody's, if they can be distinguished."""
     answers = []
     # Nobody's before and after, because asking may itself change what the next one is told.
     for value in (two.nobodys(theirs), theirs, two.nobodys(theirs)):
@@ -89,7 +89,7 @@ def _places(two: AccessMatrix) -> Iterator[tuple[Way, tuple[str, str]]]:
 
 
 async def test_a_list_shows_what_is_ones_own(two: AccessMatrix) -> None:
-    """The neighbour's ids are in no answer to a plain question, and one's own are."""
+    """Another tenant's ids are in no answer to a plain question, and one's own are."""
     theirs = {
         value
         for name in ("automations.id", "runs.id", "events.id", "notifications.id", "triggers.id")
@@ -123,7 +123,7 @@ async def test_another_tenants_resource_answers_like_a_missing_one(two: AccessMa
 
     assert different == [], _listed(different)
     assert await fingerprint(two.database, two.other_tenant.workspace_id) == before
-    # A place that nothing was found for was not tried: say in the kit what may stand there.
+    # A place that nothing was found for was not tried: say in the kit what may be there.
     assert untaught == [], _listed(untaught)
     assert tried > 50
 
@@ -140,7 +140,7 @@ def _arguments(capability: Capability) -> Iterator[str]:
 
 
 def _open(two: AccessMatrix) -> list[Capability]:
-    """What a person may call and what stays in the house, looking first, making last."""
+    """What a person may call and what stays in the application, looking first, making last."""
     found = [
         capability
         for capability in two.api.application.registry.capabilities.values()

@@ -50,7 +50,7 @@ async def shared(
     migrated_template: str,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> AsyncIterator[ToolIsolation]:
-    """One house for all tests of this module."""
+    """One application for all tests of this module."""
     async with (
         fresh_database(postgres_server, migrated_template) as url,
         office(url, tmp_path_factory.mktemp("connected")) as made,
@@ -60,7 +60,7 @@ async def shared(
 
 @pytest.fixture
 def here(shared: ToolIsolation) -> ToolIsolation:
-    """The house with its tools as they were at first."""
+    """The application with its tools as they were at first."""
     shared.connect()
     shared.acme.looked_up.clear()
     shared.acme.sent.clear()
@@ -399,7 +399,7 @@ async def test_a_file_with_a_tool_is_imported_and_a_version_with_one_is_brought_
 def command_context(
     here: ToolIsolation, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> CommandContext:
-    """The command line's way into this house."""
+    """The command line's way into this application."""
     monkeypatch.setenv("MAINSPRING_HOME", str(tmp_path))
 
     @asynccontextmanager

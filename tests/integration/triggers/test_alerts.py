@@ -60,7 +60,7 @@ def _works(name: str = "a test") -> dict[str, Any]:
 
 @dataclass(slots=True)
 class Story:
-    """A house whose runs are worked on and whose alerts are read, step by step."""
+    """An application whose runs are worked on and whose alerts are read, step by step."""
 
     bench: Bench
     reader: EventLogReader
@@ -281,7 +281,7 @@ async def test_a_replay_by_a_person_does_not_count_either(bench: Bench) -> None:
 
 
 async def test_a_body_that_does_not_fit_never_pauses_but_a_schedule_does(bench: Bench) -> None:
-    """Strangers who call a webhook with nonsense must not be able to stop it."""
+    """Unauthenticated callers who send nonsense to a webhook must not be able to stop it."""
     async with _story(bench, in_row=2) as story:
         automation_id, trigger_id = await story.active(_breaks())
         await story.ends(automation_id, trigger_id)

@@ -1,4 +1,4 @@
-"""Housekeeping: what is past its time goes, everything else stays, whoever does it."""
+"""Housekeeping: what has expired is deleted, everything else stays, whichever process does it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _id(timestamp: datetime) -> UUID:
 
 @dataclass
 class Past:
-    """A house with a history that the test makes up."""
+    """An application with a history that the test makes up."""
 
     bench: Bench
     blobs: FolderStore

@@ -1,4 +1,4 @@
-"""Schedules fire by themselves: once for each moment, whoever looks and whatever breaks."""
+"""Schedules fire once for each fire time, whichever process looks and whatever breaks."""
 
 from __future__ import annotations
 
@@ -497,7 +497,7 @@ async def test_overlapping_moments_follow_the_concurrency_of_the_automation(benc
     marks = [mark for mark in bench.outside.order if mark]
     first = marks[0]
     assert len(marks) == 6
-    # Five in their order, and the one that was not dropped somewhere beside them.
+    # Five in their order, and the one that was not dropped somewhere at the same time.
     marks.remove(first)
     assert sorted(marks) == marks
 

@@ -1,4 +1,4 @@
-"""A flood beside others: taken at a pace, refused cheaply, and nothing is left to clean up."""
+"""A flood with other tenants active: paced, refused cheaply, and nothing is left to clean up."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ async def test_when_a_webhook_fired_last_is_noted_to_the_second(bench: Bench, ap
     assert first is not None
     await database.execute("UPDATE triggers SET last_fired_at = now() - interval '2 s'")
     before = await database.fetchval(asked)
-    # Whoever holds the trigger as it is, as other calls do, is not waited for.
+    # A shared lock on the trigger, as other calls hold it, is not waited for.
     async with database.transaction() as tx:
         await tx.execute("SELECT FROM triggers FOR SHARE")
         assert (await called.fire({})).status_code == 202

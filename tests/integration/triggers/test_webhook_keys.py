@@ -137,7 +137,7 @@ async def test_a_group_whose_connection_breaks_is_written_once(bench: Bench, api
     assert await runs(bench) == 101
 
 
-# Whoever is writing firings or looking at triggers here is the desk.
+# Only the service writes firings or reads triggers here.
 _BREAK = """
     SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid()

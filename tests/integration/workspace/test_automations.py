@@ -181,7 +181,7 @@ async def test_an_edit_tells_what_it_may_do_that_it_might_not_before(bench: Benc
 
 
 async def test_a_definition_that_says_the_same_sets_its_triggers_anew(bench: Bench) -> None:
-    """The table is the truth; whoever saves says anew what is true."""
+    """The table is the truth; saving writes it anew."""
     written = _says("x", triggers=[{**DAILY, "enabled": True}])
     saved = await _create(bench, written)
     async with bench.application.database.transaction() as tx:

@@ -1,6 +1,6 @@
 """Who may agree, what is asked and what may start, as the rows of one automation say it.
 
-Another automation, and one with the same id in another workspace, are beside it in every test:
+Another automation, and one with the same id in another workspace, are next to it in every test:
 an answer about one changes nothing of the others.
 """
 
@@ -93,7 +93,7 @@ async def _put(tx: Connection, *versions: Version, agreed: int | None = None, **
 
 
 async def _kept(tx: Connection) -> tuple[Any, ...]:
-    """What was agreed to, by whom and how; the automations beside it are as they were."""
+    """What was agreed to, by whom and how; the automations next to it are as they were."""
     query = (
         "SELECT agreed_version, agreed_by, agreed_via, state, paused_reason FROM automations "
         "WHERE workspace_id = $1 AND id = $2"
@@ -120,7 +120,7 @@ async def _asked(
 
 
 async def _beside(tx: Connection, status: ConsentStatus = "waiting") -> tuple[UUID, UUID]:
-    """A question about each of the automations beside it."""
+    """A question about each of the automations next to it."""
     made = []
     for space, one in ((HERE, OTHER), (THERE, ONE)):
         found = await consents.ask_consent(tx, space, one, 1, "edit", (B,), CLIENT)
@@ -349,7 +349,7 @@ async def test_a_question_pauses_its_automation_and_one_waits_at_a_time(rows: Da
         assert (await find_consent(tx, HERE, first.id)).status == "overtaken"
         third = await _asked(tx, 2, origin="install", added=(A,))
         assert third.origin == "install"
-        # A question about something else beside it says what it is asked about.
+        # A question about something else next to it says what it is asked about.
         fourth = await _asked(tx, 2, agreed=NOTHING, origin="upgrade")
         assert (fourth.origin, fourth.agreed_version) == ("install", None)
         assert await _kept(tx) == (None, None, None, "paused", "consent")
@@ -661,7 +661,7 @@ async def test_a_command_goes_on_with_a_live_run_of_the_version_in_force(
 
 async def _run(rows: Database, ran: int, mode: str) -> UUID:
     made = await add_run(rows, HERE, ONE, version=ran, mode=mode)
-    # Others beside it, which no answer is about.
+    # Others next to it, which no answer is about.
     await add_run(rows, THERE, ONE, id=made, version=1, mode="dry_run")
     await add_run(rows, HERE, OTHER, version=1, mode="dry_run")
     return made

@@ -354,7 +354,7 @@ async def test_a_program_widens_nothing_silently_and_narrows_at_once(bench: Benc
 async def _check_refusing(
     capability_client: CapabilityClient, one: str, consent: dict[str, Any]
 ) -> None:
-    """What is refused stays at rest; whoever changes their mind reads it once more."""
+    """What is refused stays at rest; anyone who changes their mind reads it once more."""
     given = {"consent_id": consent["consent_id"], "digest": consent["digest"]}
     no = await capability_client.call("answer_consent", {**given, "agree": False})
     assert (no["consent"]["status"], no["state"]) == ("refused", "paused")
@@ -419,7 +419,7 @@ async def test_a_proposal_that_a_person_saves_is_agreed_to_with_it(bench: Bench)
         "update_automation", {**one, "cost_cap_daily_usd": 7}
     )
     assert says(wider["consent"]) == ["It may now spend 7 USD a day instead of 0.5."]
-    # Everything that it may do stands in what is read and saved by its digest.
+    # Everything that it may do is in what is read and saved by its digest.
     await save("run it every Tuesday at 10 Berlin time instead", **one)
     assert await waiting(capability_client) == []
     (kept,) = (await capability_client.call("list_consents", {**one, "status": "agreed"}))[

@@ -78,7 +78,7 @@ async def agreed(bench: Bench, name: str, *, active: bool = True) -> UUID:
 
 
 async def turn(client: CapabilityClient, automation_id: UUID, *, enabled: bool) -> None:
-    """Switches its trigger, as whoever is at the desk."""
+    """Switches its trigger, as a person at the command line does."""
     async with client.bench.application.database.transaction() as tx:
 
         async def put() -> None:

@@ -11,7 +11,7 @@ PLAN = step("one", "transform_data", {"output": 1})
 
 
 async def test_the_newest_before_an_id_are_found_though_nothing_has_that_id(bench: Bench) -> None:
-    """The command line looks so for whoever gives the beginning of an id."""
+    """The lookup of the command line by the prefix of an id."""
     made = [(await bench.save(document(PLAN, name=name))).automation_id for name in "abc"]
     space = bench.application.workspace_id
     beyond = UUID(int=made[-1].int + 1)

@@ -133,7 +133,7 @@ async def test_somebody_else_may_narrow_and_never_widen(bench: Bench) -> None:
         assert refused.value.code == "secrets_widened", name
         assert refused.value.findings, name
         assert "its owner" in (refused.value.suggestion or "")
-        # The owner may; whoever makes a copy is the owner of that.
+        # The owner may; a copy belongs to the member who made it.
         assert (await _update(bench, made, changed, FIRST_MEMBER)).version == 2
         await _create(bench, {**changed, "name": f"{name}, mine"}, OTHER)
     for name, written in NARROWER.items():

@@ -129,7 +129,7 @@ async def test_a_token_is_revoked_in_its_workspace_and_for_its_member_alone(rows
     assert ended.id == token.id
     assert ended.revoked_at is not None
     assert await rows.changed() == {(HERE, ANN, None)}
-    # Whoever looks after the workspace names no member; the first end stays.
+    # An administrator names no member; the first end stays.
     assert await tokens.revoke_token(rows.database, HERE, token.id) == ended
 
 

@@ -1,4 +1,4 @@
-"""Whoever starts without asking for a proposal does not load what makes one."""
+"""Starting without asking for a proposal does not load what makes one."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from scripts.authoring_score import by_rules, table
 from tests.kit.request_score import ASPECTS, score
 from tests.kit.requests import SETS, Made, Request, read_requests, read_worlds
 
-# What is reached, less a little: whoever makes it worse is told.
+# What is reached, less a little: a regression fails.
 LEAST_RIGHT = {"requests": 0.95, "held back": 0.72}
 DEV = read_worlds()["dev"]
 REQUEST = Request(

@@ -1,4 +1,4 @@
-"""The verdict of a soak, and how the figures of one benchmark are kept beside the others'."""
+"""The verdict of a soak, and how the figures of one benchmark are kept next to the others'."""
 
 from __future__ import annotations
 

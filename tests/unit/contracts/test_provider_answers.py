@@ -1,4 +1,4 @@
-"""What an outside API answered is told in the same way, whoever it was."""
+"""What an outside API answered is reported in the same way for every provider."""
 
 from __future__ import annotations
 

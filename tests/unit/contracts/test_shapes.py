@@ -1,4 +1,4 @@
-"""The shapes every room shares: errors, ids, secrets, registry, settings, limits."""
+"""The types every package shares: errors, ids, secrets, registry, settings, limits."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def test_the_results_of_a_loop_depend_on_its_items_and_its_steps() -> None:
     assert loop("x", get) == loop("x", get)
     assert loop("x", get) != loop("y", get)
     assert loop("x", shape("inner", "a")) != loop("x", shape("inner", "b"))
-    # A step beside the loop gives nothing to its results.
+    # A step next to the loop gives nothing to its results.
     whole = step("loop", "for_each", items=["x"], steps=[get])
     assert sent(whole, shape("other", "a"), text) == sent(whole, shape("other", "b"), text)
     # Only a loop has results.

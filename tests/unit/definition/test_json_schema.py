@@ -549,7 +549,7 @@ EMBEDDED: list[tuple[Schema, Any, Any]] = [
         {"tree": {"a": {"b": {}}}},
         {"tree": {"a": {"b": 1}}},
     ),
-    # A list of anything, made a list of texts by whoever refers to it.
+    # A list of anything, made a list of texts by the schema that refers to it.
     (
         {
             "$id": "https://a.example/texts",

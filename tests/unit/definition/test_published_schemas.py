@@ -152,7 +152,7 @@ def test_a_reference_to_a_foreign_definition_accepts_any_object(
 
 @pytest.mark.parametrize(("count", "offered"), [(254, 256), (255, 1)])
 def test_a_schema_of_very_many_alternatives_is_an_open_object(count: int, offered: int) -> None:
-    """256 branches are read: these, the one that holds them, and the one beside it."""
+    """256 branches are read: these, the one that holds them, and the one next to it."""
     alternatives: list[dict[str, Any]] = [
         {"properties": {f"p{number}": {}}} for number in range(count)
     ]

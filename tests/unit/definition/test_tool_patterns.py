@@ -1,4 +1,4 @@
-"""A pattern of tools stands for the names it spells, and holds nobody up."""
+"""A pattern of tools matches the names it spells, in bounded time."""
 
 from __future__ import annotations
 

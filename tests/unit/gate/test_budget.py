@@ -1,4 +1,4 @@
-"""A purse: what fits, what is crossed and what is reached, for the run and for its steps."""
+"""A budget: what fits, what is crossed and what is reached, for the run and for its steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Perform, hold or pretend; and the purse that pays for it."""
+"""Perform, hold or pretend; and the budget that pays for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands above a button: all that would leave, or no button at all."""
+"""What is above a button: all that would leave, or no button at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages of strangers taken apart: charsets, alternatives, files, and bounds on all of it."""
+"""Untrusted messages parsed: charsets, alternatives, files, and limits on all of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON of strangers as rows: which parts, and what is refused."""
+"""Untrusted JSON as rows: which parts, and what is refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mails of strangers as text: encodings, HTML, files, and what is built to break a reader."""
+"""Untrusted mails as text: encodings, HTML, files, and what is built to break a parser."""
 
 from __future__ import annotations
 

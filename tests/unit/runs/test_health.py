@@ -1,4 +1,4 @@
-"""What the vitals of the house mean."""
+"""What the vitals of the application mean."""
 
 from __future__ import annotations
 

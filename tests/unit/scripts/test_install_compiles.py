@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[3]
-# Stands for the environment's Python: says into a pipe what it was asked to import.
+# Represents the environment's Python: says into a pipe what it was asked to import.
 PYTHON = """#!/bin/sh
 [ "$1" = -c ] && printf '%s|%s\\n' "$2" "${PYTHONDONTWRITEBYTECODE-}" >"$PIPE"
 exit 0

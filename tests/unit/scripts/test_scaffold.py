@@ -29,7 +29,7 @@ def test_an_action_is_one_module_that_passes_the_linter(name: str, tmp_path: Pat
 
 
 def test_an_action_passes_its_own_test_once_its_module_is_there(tmp_path: Path) -> None:
-    """A second folder of the package stands for the module in the checkout."""
+    """A second folder of the package represents the module in the checkout."""
     write_action("trim_text", tmp_path)
     check = (
         "import sys, pytest, mainspring.actions as package;"

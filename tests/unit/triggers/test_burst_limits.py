@@ -1,4 +1,4 @@
-"""A burst is for whoever is alone; beside others the calls of a webhook come in at a pace."""
+"""Bursts are for a tenant that is alone; with others active the calls of a webhook are paced."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LINE = 1 + int(PACE * LINE_SECONDS)
 
 @dataclass
 class Time:
-    """A clock that stands still unless it is put forward, and whoever waits for it."""
+    """A clock that is fixed unless it is advanced, and the tasks that wait for it."""
 
     now: float = 100.0
     waiting: list[tuple[float, asyncio.Future[None]]] = field(default_factory=list)
@@ -33,7 +33,7 @@ class Time:
         await until
 
     async def pass_by(self, seconds: float) -> None:
-        """Whoever's time has come goes on."""
+        """Tasks whose time has come continue."""
         self.now += seconds
         for at, until in self.waiting:
             if at <= self.now and not until.done():
@@ -78,7 +78,7 @@ def _gate(time: Time, most: int = 1_000) -> Gate:
 async def test_who_is_alone_does_not_wait_and_is_not_refused(time: Time) -> None:
     gate = _gate(time)
     await gate.call(ONE, BUSY, 1_000)
-    # A second webhook of the same workspace is no neighbour.
+    # A second webhook of the same workspace is not another tenant.
     await gate.call(ONE, SELDOM)
     await gate.call(ONE, BUSY)
     assert gate.let_in() == 1_002
@@ -88,7 +88,7 @@ async def test_with_another_workspace_active_a_burst_is_paced_and_complete(time:
     gate = _gate(time)
     await gate.call(OTHER, SELDOM)
     await gate.call(ONE, BUSY, LINE - 1)
-    # The first one comes in; the others stand in line.
+    # The first one comes in; the others wait in the queue.
     assert gate.let_in() == 2
     assert gate.neighbours.is_behind(BUSY)
     assert gate.neighbours.get_retry_delay(BUSY) == 0.0
@@ -151,7 +151,7 @@ async def test_the_queues_of_one_workspace_leave_capacity_for_others(time: Time)
     time.now += 1
     await gate.call(ONE, BUSY, LINE)
     await gate.call(ONE, UUID(int=13), LINE)
-    # Two come in at once, and half of the room is theirs.
+    # Two are accepted at once, and half of the capacity is theirs.
     assert len(gate.refused()) == 2 * LINE - 2 - 5
     before = len(gate.refused())
     await gate.call(OTHER, SELDOM, 4)

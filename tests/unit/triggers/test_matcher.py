@@ -33,7 +33,7 @@ def _listening(*triggers: ArmedTrigger) -> WorkspaceTriggers:
 
 
 class Cracked(dict[str, Any]):
-    """A payload of which one field breaks whoever looks at it."""
+    """A payload of which one field raises when it is read."""
 
     def get(self, key: str, default: Any = None) -> Any:
         if key == "cracked":

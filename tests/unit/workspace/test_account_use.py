@@ -1,4 +1,4 @@
-"""Whoever changes another's automation has that person's accounts used as before, or not at all."""
+"""Changing another member's automation uses that member's accounts as before, or not at all."""
 
 from __future__ import annotations
 

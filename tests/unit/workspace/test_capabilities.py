@@ -1,4 +1,4 @@
-"""The sign on the workspace's door: what its capabilities take, give and may touch."""
+"""The workspace's capabilities: what they take, give and may touch."""
 
 from __future__ import annotations
 

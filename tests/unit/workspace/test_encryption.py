@@ -1,7 +1,7 @@
 """Sealing: AES-256-GCM as it is published, bound to one place, with a nonce of its own.
 
 ``python -m tests.unit.workspace.test_encryption 1000000`` looks for a repeated nonce in as many
-seals as it is told; the test itself makes fewer.
+encrypts as it is told; the test itself makes fewer.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _LONG_SEALED = (
     "522dc1f099567d07f47f37a32a84427d643a8cdcbfe5c0c97598a2bd2555d1aa"
     "8cb08e48590dbb3da7b08b1056828838c5f61e6393ba7a0abcc9f662898015ad"
 )
-# Key, nonce, text, associated data, sealed text and tag: cases 13 to 16 of the specification
+# Key, nonce, text, associated data, encrypted text and tag: cases 13 to 16 of the specification
 # of Galois/Counter Mode by McGrew and Viega.
 PUBLISHED = [
     ("00" * 32, "00" * 12, "", "", "", "530f8afbc74536b9a963b4f1c4cb738b"),

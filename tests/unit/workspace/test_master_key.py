@@ -1,4 +1,4 @@
-"""The master key: made once, guarded by its mode, and bound to the place it seals."""
+"""The master key: made once, guarded by its mode, and bound to the place it encrypts."""
 
 from __future__ import annotations
 

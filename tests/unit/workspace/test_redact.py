@@ -79,7 +79,7 @@ def test_a_value_inside_base64_is_masked_wherever_it_begins(
 
     for encoded in (base64.b64encode(data), base64.urlsafe_b64encode(data)):
         masked = _hidden(value, encoded.decode())
-        # At most the signs shared with a neighbour are left on either side.
+        # At most the characters shared with an adjacent value are left on either side.
         assert len(masked) - len(MASK) <= 12 + len(before) * 2 + len(after) * 2
 
 
@@ -278,7 +278,7 @@ def test_what_is_hidden_says_so() -> None:
 def test_all_signs_of_base64_that_only_the_value_decides_are_masked() -> None:
     redactor = Redactor({"key": "abcdef"})
     assert redactor.text(base64.b64encode(b"abcdef").decode()) == MASK
-    # Of the signs that a neighbour shares, one is left on each side.
+    # Of the characters that an adjacent value shares, one is left on each side.
     text = base64.b64encode(b"u" + b"abcdef").decode()
     assert redactor.text(text) == text[:2] + MASK + text[9:]
     text = base64.b64encode(b"us" + b"abcdef").decode()

@@ -229,7 +229,7 @@ async def test_an_answer_that_was_cut_off_is_never_taken(bench: Bench) -> None:
         models.reply = says("And then", stop_reason="max_tokens")
         always = await one.run(thinking(output_schema=None, name="c"))
     assert run["output"] == {"n": 2}
-    # What stood in the piece of an answer was not done either.
+    # What was in the piece of an answer was not done either.
     assert bench.outside.keys == {}
     assert all(
         "cut off" in said

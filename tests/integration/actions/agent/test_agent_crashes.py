@@ -64,7 +64,7 @@ async def test_a_crash_after_a_turn_was_kept_asks_and_pays_for_it_no_more(bench:
     assert await ledger(bench) == (2, "0.0003")
     assert run["cost_usd"] == 2 * COST
     assert run["effects"] == 2
-    # Whoever watches is told everything once, and the conversation has kept its mark.
+    # Watchers are sent everything once, and the conversation has kept its mark.
     assert [piece["kind"] for piece in shown] == [
         "turn",
         *["call", "result"] * 3,

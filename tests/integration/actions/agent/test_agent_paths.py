@@ -1,4 +1,4 @@
-"""An agent is the same whoever calls it: a step, a script, or a program with the run's token."""
+"""An agent is the same for every caller: a step, a script, or a program with the run's token."""
 
 from __future__ import annotations
 

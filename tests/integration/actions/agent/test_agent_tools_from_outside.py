@@ -1,4 +1,4 @@
-"""An agent may be given tools of outside servers beside ours."""
+"""An agent may be given tools of outside servers next to ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whoever watches an agent is told what goes wrong as well."""
+"""Watchers of an agent are shown what goes wrong as well."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Secrets and scripts: spelt in the source, put in at the door, never in the sandbox."""
+"""Secrets and scripts: spelt in the source, put in at the gate, never in the sandbox."""
 
 from __future__ import annotations
 

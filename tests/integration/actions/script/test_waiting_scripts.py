@@ -1,4 +1,4 @@
-"""Scripts that wait for scripts: whoever waits keeps nobody out."""
+"""Scripts that wait for scripts: a waiting script holds no slot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One house with integrations and a provider for all tests of a module."""
+"""One application with integrations and a provider for all tests of a module."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def shared(
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def here(shared: Accounts) -> Accounts:
-    """The house without connections, and the provider as it was."""
+    """The application without connections, and the provider as it was."""
     for name in ("notebook", "diary", "keyed"):
         await shared.ask("DELETE", f"/integrations/{name}/connection")
     provider = shared.provider

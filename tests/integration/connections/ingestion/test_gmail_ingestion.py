@@ -26,7 +26,7 @@ LONG_AGO, NOW = 1_780_000_000, 4_000_000_000
 
 @asynccontextmanager
 async def mailbox(bench: Bench) -> AsyncIterator[tuple[Bench, Boards, GmailDouble]]:
-    """A house whose owner is connected to a mailbox."""
+    """An application whose owner is connected to a mailbox."""
     async with gmail_double() as double:
         places = {"gmail": double.url}
         async with open_own_application(
@@ -134,7 +134,7 @@ async def test_mail_comes_in_by_an_automation_and_leaves_as_a_draft(bench: Bench
             (mail,) = gmail.sent
             assert [part.get_filename() for part in mail.iter_attachments()] == ["plan.pdf"]  # type: ignore[attr-defined]
 
-            # Once it is not let in any more, a run is blocked and everybody is told which one.
+            # Once it is not accept any more, a run is blocked and everybody is told which one.
             await _revoke(here)
             blocked = await _run(here, automation)
             assert (blocked["status"], blocked["outcome"]) == ("failed", "blocked")

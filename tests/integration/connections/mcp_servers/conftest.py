@@ -1,4 +1,4 @@
-"""One house with two servers of tools for all tests of a module, as it was before each of them."""
+"""One application with two MCP servers for all tests of a module, reset before each of them."""
 
 from __future__ import annotations
 
@@ -27,6 +27,6 @@ async def shared(
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def shop(shared: ToolServers) -> ToolServers:
-    """The house without connections, and the servers as they were."""
+    """The application without connections, and the servers as they were."""
     await shared.reset()
     return shared

@@ -403,7 +403,7 @@ async def test_a_run_that_calls_a_tool_that_is_held_back_says_so_and_is_not_trie
     assert (gone["status"], gone["error"]["code"]) == ("failed", "tool_gone")
     assert (agreed["status"], again["status"]) == ("succeeded", "failed")
     assert again["error"]["code"] == "tool_held_back"
-    # Whoever agrees to a tool gives no automation anything.
+    # Anyone who agrees to a tool gives no automation anything.
     given = [
         [(one["capability"], one["params"]) for one in shown["grants"]] for shown in (before, after)
     ]

@@ -154,7 +154,7 @@ async def test_a_client_secret_of_a_person_is_shown_to_one_server_of_tokens_only
         honest.script.authorization_server = evil.origin
         late = await agreed(await sent_away(room, one, OTHER))
         honest.script.authorization_server = ""
-        # Whoever was shown it is bound by that, also if nothing came of it.
+        # The person who was shown it is bound by that, also if nothing came of it.
         honest.script.token_error = "invalid_grant"
         with pytest.raises(UpstreamError):
             await come_back(room, one, await agreed(await sent_away(room, one)))

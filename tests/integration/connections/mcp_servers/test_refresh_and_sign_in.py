@@ -1,4 +1,4 @@
-"""Servers are looked at once a day by one process, and signed in to by whoever comes back."""
+"""Servers are refreshed once a day by one process; sign-in works when the person returns."""
 
 from __future__ import annotations
 

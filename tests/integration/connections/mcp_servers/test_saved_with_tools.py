@@ -1,4 +1,4 @@
-"""What is saved counts on tools and models that may not be there now, and whoever saves is told."""
+"""Saving with tools and models that may not be available now reports what is missing."""
 
 from __future__ import annotations
 

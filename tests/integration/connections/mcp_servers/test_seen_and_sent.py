@@ -1,4 +1,4 @@
-"""Whoever confirms a call of an outside tool sees all of it, and is told no more than is known."""
+"""The preview of an outside tool call shows all of it, and claims no more than is known."""
 
 from __future__ import annotations
 

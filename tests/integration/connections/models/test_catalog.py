@@ -248,7 +248,7 @@ async def test_bad_input_is_pointed_at_and_nothing_is_kept(bench: Bench) -> None
 
 
 async def test_roles_and_tenant_isolation(bench: Bench) -> None:
-    """Below admin nobody connects; nobody reaches a neighbour's connection; prices and what is
+    """Below admin nobody connects; nobody reaches another tenant's connection; prices and what is
     for everyone are the administrator's."""
     async with model_server("echo") as server, providing(bench, [server.pair]) as connected_bench:
         given = {"name": "anthropic", "base_url": server.url, "key": KEY}
@@ -365,7 +365,7 @@ async def test_where_the_installations_connection_leads_is_reported_to_administr
         assert name in error["detail"]
         assert host not in f"{tried} {error}"
         assert host in whole
-        # Whoever looks after the installation can read it.
+        # An administrator of the installation can read it.
         assert host in caplog.text
 
 

@@ -104,7 +104,7 @@ async def test_a_provider_that_says_no_takes_nothing(
 ) -> None:
     async with connected([answer]) as connection:
         problem = await _problem(connection, kind)
-        # It is asked once; whoever wants to ask again decides that with the purse at hand.
+        # It is asked once; the caller decides about a retry with the budget at hand.
         assert connection.server.count == 1
     assert (type(problem), problem.code, problem.retryable) == (made, code, retryable)
     assert problem.code != CUT_OFF

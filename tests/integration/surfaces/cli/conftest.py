@@ -1,4 +1,4 @@
-"""Commands on the house of the test: as a person gives them, or as one function."""
+"""Commands on the application of the test: as a person gives them, or as one function."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def services(bench: Bench) -> ApplicationServices:
 def command_context(
     services: ApplicationServices, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> CommandContext:
-    """A desk whose door leads into the test's own house."""
+    """A command line that uses the test's own application."""
     monkeypatch.setenv("MAINSPRING_HOME", str(tmp_path))
 
     @asynccontextmanager
@@ -52,7 +52,7 @@ def screen() -> Screen:
 
 @pytest.fixture(scope="session")
 def app() -> typer.Typer:
-    """The command line over the house of its settings; built once, for all tests."""
+    """The command line over the application of its settings; built once, for all tests."""
 
     @asynccontextmanager
     async def opened(found: Any) -> AsyncIterator[Any]:

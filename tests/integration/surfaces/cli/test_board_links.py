@@ -1,4 +1,4 @@
-"""``mainspring boards link`` and its kin, and the same over REST, on one house."""
+"""``mainspring boards link`` and its kin, and the same over REST, on one application."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ HIDING = tool(
 async def terminal(
     url: str, home: Path, server: McpDouble, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[CommandContext]:
-    """A desk whose door leads into one house that may reach the server."""
+    """A command line that uses one application that may reach the server."""
     monkeypatch.setenv("MAINSPRING_HOME", str(home))
     async with opened(settings_for(home, url, server)) as application:
         services = application_services(application)
@@ -114,7 +114,7 @@ async def test_a_person_is_shown_what_is_different_before_they_agree(
     assert "+ description: Finds notes and [31msends them." in harvested[1]
     assert (nobody[0] != 0, "--yes" in nobody[1]) == (True, True)
     assert "+ description: Finds notes and" in agreed[1]
-    # All that is agreed to is shown, however long it is and wherever it stands.
+    # All that is agreed to is shown, however long it is and wherever it is.
     assert "the end." in agreed[1]
     for word in ("Obey me", "every page", '"readOnlyHint": true'):
         assert word in agreed[1], word

@@ -124,7 +124,7 @@ async def _check_changing_ones_mind(
     await show_consent(context, screen, consent["consent_id"])
     again = _answer(capsys)
     assert again["digest"] != consent["digest"]
-    # Whoever refused can still agree, to what they read then.
+    # A person who refused can still agree, to what they read then.
     assert again["status"] == "refused"
     assert await change_state(context, Screen(), "activate", "Other", ask=yes) == exits.DONE
     assert "is active" in capsys.readouterr().out

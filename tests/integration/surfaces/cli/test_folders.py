@@ -1,4 +1,4 @@
-"""Whole workspaces in folders, by commands: written, compared, changed by hand, brought back."""
+"""Whole workspaces in folders, by commands: written, compared, changed manually, brought back."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ async def test_halting_by_command(
         == 0
     )
     assert "It stands still." in capsys.readouterr().out
-    # Whoever comes upon it is told, at the automation and at its runs.
+    # It is shown at the automation and at its runs.
     await fire(command_context, people, "Digest", (), None, wait=False, seconds=None)
     assert "A halt holds it (Wrong list.)." in capsys.readouterr().out
     await show_automation(command_context, people, "Digest")

@@ -63,7 +63,7 @@ async def test_members_are_asked_in_changed_and_removed(
     await people.show_members(command_context, screen)
     listed = _answer(capsys)
     assert [row["role"] for row in listed["members"]] == ["owner", "viewer"]
-    # Whoever is named by an email is found by it, in every command.
+    # Anyone who is named by an email is found by it, in every command.
     with pytest.raises(NotFound):
         await list_secrets(
             command_context, screen, parse_secret_owner("x@y.example", publisher=False)
@@ -222,7 +222,7 @@ async def test_another_workspace_is_made_listed_and_worked_in_by_command(
     with pytest.raises(Invalid):
         await current()
 
-    # A token that is set and not used is said not to be, beside the answer and never in it.
+    # A token that is set and not used is said not to be, next to the answer and never in it.
     monkeypatch.delenv("MAINSPRING_WORKSPACE")
     monkeypatch.setenv("MAINSPRING_TOKEN", "msk_any")
     for command, said in (("members", f"{UNUSED_TOKEN}\n"), ("boards", ""), ("up", "")):

@@ -1,4 +1,4 @@
-"""``run`` beside an automation of the same name: what it keeps, what it refuses, what it says."""
+"""``run`` next to an automation of the same name: what it keeps, what it refuses, what it says."""
 
 from __future__ import annotations
 

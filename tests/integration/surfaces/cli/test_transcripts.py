@@ -58,7 +58,7 @@ async def test_a_transcript_is_named_by_the_run_and_printed_by_a_command(
     code, said = await command("runs", "transcript", run_id, "other")
     assert (code, "Steps that have one: think." in said) == (exits.FAILED, True)
 
-    # Whoever follows the run, also afterwards, is led to it.
+    # Following the run, also afterwards, shows where it is.
     assert await watch_run(command_context, Screen(), run_id, None) == exits.FAILED
     said = capsys.readouterr().out
     places = [said.index(one) for one in ("thinks: ", "test.echo", "was not done", "Failed")]

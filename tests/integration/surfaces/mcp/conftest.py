@@ -15,6 +15,6 @@ __all__ = ["api", "wire"]
 
 @pytest_asyncio.fixture
 async def wire(api: Api) -> AsyncIterator[RawMcpClient]:
-    """The owner, who writes messages by hand."""
+    """The owner, who writes messages manually."""
     async with httpx2.AsyncClient(timeout=30) as http:
         yield RawMcpClient(http, api.address, api.token)

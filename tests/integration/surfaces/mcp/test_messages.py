@@ -277,7 +277,7 @@ def _counted(number: int) -> Capability:
 
 @pytest_asyncio.fixture
 async def crowded(bench: Bench) -> AsyncIterator[Application]:
-    """A house with more tools than one page holds."""
+    """An application with more tools than one page holds."""
     registry = build_registry(Limits(), capabilities=[_counted(number) for number in range(450)])
     application = build_application(
         bench.application.settings, Limits(), registry, bench.application.database

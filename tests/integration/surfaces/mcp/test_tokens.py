@@ -1,4 +1,4 @@
-"""Whose token it is decides what there is: nothing for a stranger, and no more than it gives."""
+"""The token decides what is available: nothing without one, and no more than it grants."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ async def test_a_wrong_request_is_reported_to_the_client_with_its_state(
         ({"resource": "https://evil.example/mcp"}, "invalid_target"),
         ({"resource": f"{people.address}/api/v1"}, "invalid_target"),
     ]
-    # A loopback address may have any port, and what stood in a query stays.
+    # A loopback address may have any port, and what was in a query stays.
     where = LOOPBACK.replace("7777", "50123")
     for changed, error in wrong:
         answer = await guest.authorize(redirect_uri=where, **changed)
@@ -141,7 +141,7 @@ async def test_a_person_reads_what_is_asked_and_gives_no_more_than_they_have(
     assert (await answer_request(ada, request_id)).status_code == 410
     assert await application.database.fetchval("SELECT count(*) FROM client_consents") == 0
 
-    # Whoever asks for nothing is given the least, unless the person says otherwise.
+    # A client that asks for nothing is granted the least, unless the person says otherwise.
     open_one = await read_request(ada, await guest.ask(scope=None))
     assert (open_one["asked"], open_one["suggested"], len(open_one["choices"])) == (
         None,

@@ -19,7 +19,7 @@ NEW = {"current_password": PASSWORD, "password": "some other little words"}
 
 async def test_a_code_does_not_outlive_the_password(people: Api, ada: Browser) -> None:
     guest = await register(people)
-    # Whoever got into the account lets a program of theirs in, which keeps its code for a minute.
+    # An intruder in the account authorizes a program of theirs, which keeps its code for a minute.
     code = await guest.code(ada)
     assert (await ada.ask("POST", "/me/password", json=NEW)).status_code == 204
     answer = await guest.exchange(code)
@@ -40,7 +40,7 @@ async def test_a_token_that_is_being_made_does_not_outlive_the_password(
     making = asyncio.create_task(ada.ask("POST", "/tokens", json={"name": "mine, too"}))
     await began.wait()
     changing = asyncio.create_task(ada.ask("POST", "/me/password", json=NEW))
-    # It comes to its end, or stands in line behind the making.
+    # It comes to its end, or waits in the queue behind the making.
     in_line = asyncio.create_task(until_in_line(people.application.database))
     await asyncio.wait({changing, in_line}, return_when=asyncio.FIRST_COMPLETED)
     in_line.cancel()
@@ -59,7 +59,7 @@ async def test_a_session_from_before_the_new_password_makes_no_token(
     database = people.application.database
     me = await database.fetchval("SELECT id FROM users WHERE email = 'ada@example.org'")
     async with database.transaction() as tx:
-        # As whoever sets the password from elsewhere does it.
+        # As a password change from another session does it.
         await tx.execute(
             "SELECT pg_advisory_xact_lock(hashtextextended('ways in ' || $1, 0))", str(me)
         )

@@ -64,7 +64,7 @@ async def test_a_client_gets_addresses_under_the_host_name_it_used(people: Api) 
             assert issuer.json()["token_endpoint"] == f"http://{host}/oauth/token"
             assert issuer.json()["code_challenge_methods_supported"] == ["S256"]
             assert issuer.json()["scopes_supported"] == ["read", "operate", "edit"]
-    # Whoever asks by a name that is not ours does not get it back.
+    # A request under a foreign host name does not get it back.
     foreign = await people.anonymous.get(
         "/.well-known/oauth-authorization-server", headers={"host": "evil.example"}
     )
@@ -123,7 +123,7 @@ async def test_what_a_client_says_of_itself_is_checked_and_little_of_it_is_kept(
     assert all(secret not in row["whole"] for row in (*rows, *told))
     assert [row["action"] for row in told].count("client_registered") == 2
 
-    # Strangers cannot fill the audit log: beyond so many it is told of none.
+    # Unknown clients cannot fill the audit log: beyond a limit they are not recorded.
     await database.execute(
         "UPDATE buckets SET level = $1, at = now() WHERE key = 'oauth/registrations told'",
         TOLD_REGISTRATIONS.most,

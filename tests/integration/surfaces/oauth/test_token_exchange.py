@@ -47,7 +47,7 @@ async def test_a_code_is_worth_nothing_to_anybody_else(people: Api, ada: Browser
     )
     _refused(await people.anonymous.post("/oauth/token", json={"code": code}), "invalid_request")
 
-    # Whoever has the code without what belongs to it spoils it.
+    # Using the code without its verifier invalidates it.
     for changed in (
         {"code_verifier": "A" * 43},
         {"code_verifier": "short"},
@@ -185,7 +185,7 @@ async def test_whatever_ends_the_agreement_ends_what_the_client_holds(
     listed = (await ada.ask("GET", "/oauth/clients")).json()["clients"]
     assert [one["id"] for one in listed] == [other.id]
 
-    # A code that waits is worth no more than what stands when it is exchanged.
+    # A code that waits is worth no more than what is when it is exchanged.
     outstanding = await other.code(ada)
     narrowed = await other.connect(ada, Role.VIEWER)
     for given in (narrowed, (await other.exchange(outstanding)).json()):

@@ -111,7 +111,7 @@ async def test_a_lost_password_is_forgotten_when_its_link_is_used_and_not_before
         assert (await there.client.get(SESSION)).status_code == 401
         people.anonymous.cookies.clear()
         assert (await people.anonymous.post(SESSION, json=given)).status_code == 401
-        # Whoever had got in before has left no way back.
+        # An earlier intruder has left no way back.
         assert (await people.anonymous.get(SESSION, headers=header)).status_code == 401
     message = "SELECT detail FROM audit_log WHERE workspace_id = $1 AND action = 'end_tokens'"
     ended = await people.application.database.fetchval(message, ada.default_workspace_id)

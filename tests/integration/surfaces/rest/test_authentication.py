@@ -36,7 +36,7 @@ PUBLIC = {
     ("POST", "/api/v1/integrations/slack/interactions/{workspace_id}"),
     # A signed link is handed on to people without a token.
     ("GET", "/api/v1/artifacts/{artifact_id}/content"),
-    # Whoever is about to say who they are, and the pages where they do: files, the same for all.
+    # Signing in, and the pages for it: files, the same for all.
     ("POST", "/api/v1/session"),
     ("POST", "/api/v1/session/link"),
     ("POST", "/api/v1/session/link/look"),
@@ -47,7 +47,7 @@ PUBLIC = {
     ("GET", "/assets/{name}"),
     ("GET", "/manifest.webmanifest"),
     ("GET", "/service-worker.js"),
-    # Whoever comes back from signing in elsewhere: it works once, for the member who left.
+    # The redirect after signing in elsewhere: it works once, for the member who left.
     ("GET", "/api/v1/connections/{connection_id}/sign-in/callback"),
     ("GET", "/api/v1/integrations/callback/{provider}"),
     # A client that nobody has agreed to yet: it asks a person, and is given nothing without one.
@@ -62,7 +62,7 @@ PUBLIC = {
     # What a script imports, which tells of no workspace.
     ("GET", "/sdks/automation-sdk-v1.ts"),
     ("GET", "/sdks/automation-sdk-v1.sha256"),
-    # Whoever watches over the server, and whoever writes a client.
+    # Monitoring of the server, and documentation for clients.
     ("GET", "/api/v1/openapi.json"),
     ("GET", "/api/v1/health"),
     ("GET", "/api/v1/health/live"),
@@ -186,7 +186,7 @@ async def test_a_public_address_is_open_to_its_own_method_alone(api: Api) -> Non
 
 
 async def test_a_public_address_without_its_own_proof_gives_nothing(api: Api) -> None:
-    # Whoever comes back from elsewhere is asked who they are at the second time.
+    # The redirect asks for a session at the second time.
     own = [
         (method, f"{_filled(path)}?again=1")
         for method, path in PUBLIC
@@ -283,7 +283,7 @@ async def test_a_public_address_is_open_to_those_with_a_bad_token_too(api: Api) 
 
 
 async def test_every_route_that_is_not_public_has_the_second_lock(api: Api) -> None:
-    """The door alone would do; a route that a public pattern hides must not depend on it."""
+    """The gate alone would do; a route that a public pattern hides must not depend on it."""
     unlocked = [
         route.path
         for route in api.app.routes

@@ -21,7 +21,7 @@ JSON = {"Content-Type": "application/json"}
 # It answers with a verdict on whatever it is given.
 JUDGE = "/api/v1/validate"
 CALL = "/api/v1/capabilities/{capability_id}"
-# Only for a browser that is signed in: whoever comes with a token is told so before anything else.
+# Only for a browser that is signed in: a token is refused before anything else.
 AGREEING = "/api/v1/oauth/requests/"
 # Only for a CLI that is not signed in yet: a browser is refused before its body is read.
 OF_TERMINALS = {"/api/v1/session/terminal", "/api/v1/session/terminal/collect"}

@@ -1,4 +1,4 @@
-"""The server as a neighbour: ports, headers without end, connections that say nothing."""
+"""The server under abuse: ports, endless headers, connections that send nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sessions: signing in, who somebody is, signing out; and what a stranger is told."""
+"""Sessions: signing in, who is signed in, signing out; and what anonymous callers see."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ async def test_a_page_changes_and_reads_only_the_workspace_that_it_shows(people:
         assert seen.json()["workspace"]["id"] == made
         for headers in ({}, {"X-Workspace": made}):
             assert (await owner.ask("GET", "/automations", headers=headers)).status_code == 200
-        # A token has one workspace, whatever a program says beside it.
+        # A token has one workspace, whatever a program says next to it.
         beside = await people.program.get(f"{ROOT}/automations", headers={"X-Workspace": made})
         assert beside.status_code == 200
         back = {"workspace_id": first}
@@ -379,7 +379,7 @@ async def test_guesses_over_http_are_limited_for_every_email_and_address(people:
         SESSION, json={"email": "ada@example.org", "password": PASSWORD}
     )
     assert right.status_code == 429
-    # A guesser shuts out whoever shares their address, and nobody else.
+    # A guesser locks out everyone at their address, and nobody else.
     elsewhere = SignInOrigin("203.0.113.7")
     await sign_in(people.application.database, cheap(), elsewhere, "ada@example.org", PASSWORD)
     assert await people.application.database.fetchval("SELECT count(*) FROM sessions") == 1

@@ -159,7 +159,7 @@ async def _check_run(api: Api, both: Any) -> None:
 
 
 async def _check_others(api: Api, one: Bench) -> None:
-    """Who may only look sees all of it; a neighbour nothing; a stranger is not let in."""
+    """A viewer sees all of it; another tenant nothing; an anonymous caller is refused."""
     database = one.application.database
     await add_workspace(database, NEIGHBOUR, "next door")
     viewer = await add_person(database, one.application.workspace_id, Role.VIEWER, name="looker")
@@ -195,7 +195,7 @@ async def _check_bad(api: Api) -> None:
 
 
 def _desk(services: ApplicationServices) -> CommandContext:
-    """A desk whose door leads into the test's own house."""
+    """A command line that uses the test's own application."""
 
     @asynccontextmanager
     async def enter(settings: Settings) -> AsyncIterator[ApplicationServices]:

@@ -1,4 +1,4 @@
-"""The page before the door: one document that holds nothing of anybody, and its own files."""
+"""The page before the gate: one document that holds nothing of anybody, and its own files."""
 
 from __future__ import annotations
 

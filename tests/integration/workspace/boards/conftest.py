@@ -1,4 +1,4 @@
-"""What the tests of boards may ask for besides a house."""
+"""What the tests of boards may ask for besides an application."""
 
 from __future__ import annotations
 

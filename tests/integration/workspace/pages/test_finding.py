@@ -1,4 +1,4 @@
-"""Finding pages: by words, by titles with slips, by meaning, and never across the wall."""
+"""Finding pages: by words, by titles with typos, by meaning, and never in another workspace."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ _SPENT = "UPDATE workspaces SET cost_cap_daily_usd = 0 WHERE workspace_id = $1"
 
 
 async def _write(connected_bench: Providing) -> None:
-    """Two pages here and one next door."""
+    """Two pages here and one in another workspace."""
     await add_workspace(connected_bench.application.database, NEIGHBOUR, "Next door")
     there = await member(connected_bench.application.database, NEIGHBOUR, Role.OWNER)
     pages = (

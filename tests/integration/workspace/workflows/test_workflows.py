@@ -156,7 +156,7 @@ async def test_roles_of_a_workflow_are_roles_on_its_board(bench: Bench) -> None:
     )
     board, known = made["board_id"], {"workflow_id": made["id"]}
     row = {"board_id": board, "dataset": "tasks", "rows": [{"title": "Ship"}]}
-    # Whoever made it is no owner when the roster names one, and nothing binds them here.
+    # The author is no owner when the roster names one, and nothing binds them here.
     assert (await desk.call("append_board_rows", **row))["appended"] == 1
     assert (await helper.call("append_board_rows", **row))["appended"] == 1
     # A role on a board never gives more than the workspace does.
@@ -306,7 +306,7 @@ async def test_no_role_on_a_board_locks_out_whose_board_it_is(bench: Bench) -> N
     assert await mate.refused("update_workflow", **known, board_id=board) == refused
     assert (await desk.call("get_workflow", **known))["board_id"] is None
 
-    # Whoever made it, and an admin, may; and whoever looks after members is bound by no roster.
+    # Its author and an admin may; a role that manages members is bound by no roster.
     for one in (maker, desk):
         await one.call("create_workflow", title="Ours", board_id=board, roster=trap)
     row = {"board_id": board, "rows": [{"a": 1}]}
@@ -383,7 +383,7 @@ async def test_a_manual_switch_is_not_undone_and_one_automation_stops_no_other(
         await pause(tx, space, UUID(ids["by hand"]))
         # It rests already, and a person says that it is to stay so.
         await pause(tx, space, UUID(ids["told twice"]))
-        # Going by hand it failed too often.
+        # Going manually it failed too often.
         await set_state(tx, space, UUID(ids["stopped"]), "paused", "failures")
     await database.execute(
         "UPDATE automations SET created_by = $1 WHERE id = $2", generate_id(), saved.automation_id

@@ -1,4 +1,4 @@
-"""What an agent is told, what lies on its desk, and what its answers must look like."""
+"""The prompts an agent is sent, its context, and what its answers must look like."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_a_shape_that_cannot_be_used_is_refused_at_its_place() -> None:
     assert refused.value.findings[0].pointer.startswith("/output_schema/properties/a")
     with pytest.raises(Problem):
         parse_output_shape({"type": "array", "items": {"$ref": "#/$defs/a"}}, Limits())
-    # It leads somewhere in a list, and nowhere once that stands in an object.
+    # It leads somewhere in a list, and nowhere once that is in an object.
     tree = {"type": "array", "items": {"type": "array", "items": {"$ref": "#/items"}}}
     with pytest.raises(Problem) as moved:
         parse_output_shape(tree, Limits())

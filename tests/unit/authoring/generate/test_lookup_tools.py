@@ -67,7 +67,7 @@ def answered(name: str, value: Any, resources: WorkspaceResources = RESOURCES) -
 
 
 def quoted(content: str) -> str:
-    """What stands between the marks; there is one pair of them and no other."""
+    """What is between the marks; there is one pair of them and no other."""
     found = re.fullmatch(rf'<{MARK} source="[^">]*">\n(.*)\n</{MARK}>', content, re.DOTALL)
     assert found is not None, content
     assert MARK not in found[1]
@@ -104,7 +104,7 @@ def test_only_names_and_columns_of_boards_are_reported_never_their_texts() -> No
 
 
 def test_what_can_be_looked_up_holds_no_content() -> None:
-    """Whoever adds a field here decides whether a model may read it."""
+    """Adding a field here means deciding whether a model may read it."""
     assert {one.name for one in fields(WorkspaceResources)} == {
         "boards",
         "page_types",
@@ -181,7 +181,7 @@ async def test_the_mark_is_new_for_every_conversation() -> None:
 
 
 async def test_a_name_that_gives_orders_gets_nothing_done_even_by_a_model_that_obeys() -> None:
-    """The walls are not the words: what it would take is refused, whatever the model was told."""
+    """Prompts protect nothing: what it would take is refused, whatever the model was sent."""
     mail = {
         "step_id": "mail",
         "action": "send_email",

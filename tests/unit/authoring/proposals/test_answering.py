@@ -1,4 +1,4 @@
-"""Answers stand where their questions point, or are told to be wrong and change nothing."""
+"""Answers are written where their questions point, or are reported as wrong and change nothing."""
 
 from __future__ import annotations
 

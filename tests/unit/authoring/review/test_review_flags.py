@@ -1,4 +1,4 @@
-"""Each flag is raised at its place, and its nearest harmless neighbour raises none."""
+"""Each flag is raised at its place, and the nearest harmless case raises none."""
 
 from __future__ import annotations
 

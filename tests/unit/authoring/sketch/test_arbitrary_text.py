@@ -124,7 +124,7 @@ def check_questions(made: ProposalSketch) -> None:
     for one in made.questions:
         for place in (one.pointer, *one.others):
             assert value_at(made.document, place) is NOT_THERE
-    # Whoever appends rows says by what a row is known, or is asked.
+    # A step that appends rows says which key identifies a row, or a question asks for it.
     for number, step in enumerate(made.document.get("plan", [])):
         if step.get("action") == "append_board_rows":
             at = f"/plan/{number}/config/dedupe_key_field"
@@ -149,7 +149,7 @@ def test_no_text_of_a_person_becomes_a_template_or_breaks_the_sketch(parts: list
 
 
 def assert_inert(made: ProposalSketch) -> None:
-    """Every secret in a sketch is one that stands where a secret may, and is the author's."""
+    """Every secret in a sketch is where secrets are allowed, and is the author's."""
     for text in texts(made.document):
         if any(mark in text for mark in MARKS):
             found = parse_template(text, Limits(), secrets=True)

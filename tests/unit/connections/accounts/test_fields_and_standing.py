@@ -1,4 +1,4 @@
-"""What people give to be let in, how they stand with integrations, and what they are shown."""
+"""Credentials that people enter, the state of their connections, and what they are shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What strangers wrote becomes a page as far as it can be kept, and a problem otherwise."""
+"""What outsiders wrote becomes a page as far as it can be kept, and a problem otherwise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The address of a server of tools is shown to everybody: no key stands in it."""
+"""The address of a server of tools is shown to everybody: no key is in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a stranger says of its tools, and what its tools answer, is bounded and seen whole."""
+"""What an outside server says of its tools, and what they answer, is bounded and shown whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A secret stands in approved text by name, and data never becomes one."""
+"""A secret is in approved text by name, and data never becomes one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A secret may stand where it is put in, and nowhere else; what is refused is named."""
+"""A secret may be where it is put in, and nowhere else; what is refused is named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mail before anybody is dialled: the server's URL, the sender, and the letter itself."""
+"""Mail before a connection is opened: the server's URL, the sender, and the message itself."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def test_a_sender_that_cannot_be_one_is_refused(text: str) -> None:
     assert refusal.value.code == "bad_mail_from"
 
 
-# --- the letter
+# --- the message
 
 
 def test_a_letter_says_what_the_mail_says() -> None:

@@ -37,7 +37,7 @@ MEANT: list[tuple[tuple[ModelConnection, ...], str, str, str]] = [
     (ALL, "gpt-4.1", "openai", "gpt-4.1"),
     (ALL, "chatgpt-4o-latest", "openai", "chatgpt-4o-latest"),
     (ALL, "o3-mini", "openai", "o3-mini"),
-    # An o without a digit is nobody's mark; whoever takes any takes it.
+    # An o without a digit is nobody's mark; a provider that takes any takes it.
     (ALL, "olmo-2", "groq", "olmo-2"),
     (ALL, "qwen3", "listed", "qwen3"),
     (ALL, "groq/gpt-4.1", "groq", "gpt-4.1"),
@@ -46,7 +46,7 @@ MEANT: list[tuple[tuple[ModelConnection, ...], str, str, str]] = [
     (ALL, "openai/gpt-oss-120b", "openai", "gpt-oss-120b"),
     ((GROQ,), "openai/gpt-oss-120b", "groq", "openai/gpt-oss-120b"),
     (ALL, "meta/llama", "listed", "meta/llama"),
-    # The workspace's own come first, as they stand first.
+    # The workspace's own come first, as they are first.
     ((OURS, *ALL), "claude-sonnet-4-6", "ours", "claude-sonnet-4-6"),
     ((OURS, *ALL), "anthropic/claude-sonnet-4-6", "anthropic", "claude-sonnet-4-6"),
     # One that lists its models has no others.

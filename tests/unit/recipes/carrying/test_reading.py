@@ -1,4 +1,4 @@
-"""Files of strangers: every problem is told with its place, and a good one is read whole."""
+"""Untrusted files: every problem is reported with its place, and a good one is read whole."""
 
 from __future__ import annotations
 

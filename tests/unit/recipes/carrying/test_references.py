@@ -1,4 +1,4 @@
-"""Ids become references and come back, whatever stands around them."""
+"""Ids become references and come back, whatever is around them."""
 
 from __future__ import annotations
 

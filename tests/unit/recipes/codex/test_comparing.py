@@ -48,7 +48,7 @@ def test_values_are_compared_as_json_means_them() -> None:
     assert _told({"a": 1}, {"a": True}, {"a": 1}) == [("/a", "changed")]
     assert _told({"a": None}, {}, {"a": None}) == [("/a", "removed")]
     assert _told({"a": [1, 2]}, {"a": [2, 1]}, {"a": [1, 2]}) == [("/a", "changed")]
-    # Two entries of one name are told apart by nothing.
+    # Two entries of one name are distinguished by nothing.
     twice = {"a": [{"name": "x"}, {"name": "x"}]}
     assert _told(twice, {"a": [{"name": "x"}]}, twice) == [("/a", "changed")]
 

@@ -52,7 +52,7 @@ def test_a_signature_says_who_packed_it() -> None:
 
 
 def _forged() -> dict[str, Any]:
-    """Changed, and sealed again by somebody without the key."""
+    """Changed, and encrypted again by somebody without the key."""
     recipe = {**add_signature(build_good_recipe(), generate_key()), "name": "Other"}
     return {**recipe, "digest": format_digest(compute_recipe_digest(recipe))}
 

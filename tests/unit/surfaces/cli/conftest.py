@@ -21,7 +21,7 @@ def _locked(settings: Settings) -> AbstractAsyncContextManager[ApplicationServic
 
 @pytest.fixture(scope="session")
 def locked_app() -> typer.Typer:
-    """The command line over a house that must not be opened; built once, for all tests."""
+    """The command line over an application that must not be opened; built once, for all tests."""
     return build_app(ApplicationFactory(_locked, build_registry))
 
 

@@ -1,4 +1,4 @@
-"""The commands for living with automations refuse bad words before the house is opened."""
+"""The commands for living with automations refuse bad words before the application is opened."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOT_TEXT = os.fsdecode(b"\xff")
 
 @pytest.fixture
 def command(locked_app: typer.Typer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
-    """The command line over a house that must not be opened, in a folder of its own."""
+    """The command line over an application that must not be opened, in a folder of its own."""
     monkeypatch.chdir(tmp_path)
     return lambda *words: run_cli(locked_app, [str(word) for word in words])
 

@@ -1,4 +1,4 @@
-"""Bad input gets a sentence, a place and exit code 2, before the house is even opened."""
+"""Bad input gets a sentence, a place and exit code 2, before the application is even opened."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ BAD_TEXTS = [
 
 @pytest.fixture
 def command(locked_app: typer.Typer) -> Command:
-    """The command line over a house that must not be opened."""
+    """The command line over an application that must not be opened."""
     return lambda *words: run_cli(locked_app, [str(word) for word in words])
 
 

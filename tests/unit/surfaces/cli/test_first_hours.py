@@ -40,7 +40,7 @@ def _locked(settings: Settings) -> AbstractAsyncContextManager[ApplicationServic
 
 @pytest.fixture
 def command(locked_app: typer.Typer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
-    """The command line over a house that must not be opened."""
+    """The command line over an application that must not be opened."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MAINSPRING_HOME", str(tmp_path / "home"))
     return lambda *words: run_cli(locked_app, words)

@@ -40,7 +40,7 @@ DOORS = ApplicationFactory(locked, lambda _: WORDS)
 
 
 def small_app() -> typer.Typer:
-    """The commands of this room alone: the whole line takes long to build for each of them."""
+    """The commands of this package alone: building all of them takes long."""
     app = typer.Typer()
 
     @app.callback()

@@ -1,4 +1,4 @@
-"""A script as a file: the command line takes it as the definition that it stands for."""
+"""A script as a file: the command line takes it as the definition that it represents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whoever never uses MCP does not pay for its library, nor a command for the web server's."""
+"""Without MCP its library is not loaded, nor the web server by a command."""
 
 from __future__ import annotations
 

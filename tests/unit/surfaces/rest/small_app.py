@@ -1,4 +1,4 @@
-"""A small application of the same parts as the real one, without a house behind it."""
+"""A small FastAPI application of the same parts as the real one, without services."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""New connections are taken in together: nobody stands outside while others are served."""
+"""New connections are accepted in batches: nobody waits while others are served."""
 
 from __future__ import annotations
 

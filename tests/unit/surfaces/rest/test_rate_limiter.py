@@ -22,7 +22,7 @@ class _Clock:
 
 @dataclass
 class _Inside:
-    """What stands behind it: says of each call how long the next one has to wait."""
+    """What is behind it: says of each call how long the next one has to wait."""
 
     seconds: float = 0.0
     calls: list[bytes] = field(default_factory=list)

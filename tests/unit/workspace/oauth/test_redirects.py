@@ -22,7 +22,7 @@ GOOD = {
     "vscode-insiders://a/b": RedirectTarget("app", "vscode-insiders"),
     "https://203.0.113.7/cb": RedirectTarget("web", "203.0.113.7"),
     "https://[2001:db8::1]:8443/cb": RedirectTarget("web", "[2001:db8::1]"),
-    # With https, too, the machine of whoever goes there is no place on the web.
+    # With https, too, the visitor's own machine is no place on the web.
     "https://localhost/cb": RedirectTarget("loopback", "localhost"),
     "https://app.localhost/cb": RedirectTarget("loopback", "app.localhost"),
     "https://127.8.9.1:8443/cb": RedirectTarget("loopback", "127.8.9.1"),

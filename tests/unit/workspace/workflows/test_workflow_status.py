@@ -1,4 +1,4 @@
-"""How a workflow stands: numbers against time, days of two weeks, tasks that are near."""
+"""The state of a workflow: numbers against time, days of two weeks, tasks that are near."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Scripts that try to get out, and what they bring back: nothing.
 
-Each mode is a choice of walls. ``none`` tries Deno's own permissions alone, with nothing behind
-them; ``landlock``, ``namespaces`` and ``auto`` try them with the kernel's walls; ``+open`` gives
-Deno every permission, so that the kernel's walls are tried alone. The quick size runs every
+Each mode is a choice of isolation layers. ``none`` tries Deno's own permissions alone;
+``landlock``, ``namespaces`` and ``auto`` try them with the kernel's isolation; ``+open`` gives
+Deno every permission, so that the kernel's isolation is tried alone. The quick size runs every
 attempt with ``auto``, as root where we are, and a part of them elsewhere; all of it everywhere is
 ``python -m tests.kit.escapes --all``.
 """

@@ -1,4 +1,4 @@
-"""The kernel's walls by themselves, against native code that runs as the worker's own user."""
+"""The kernel's isolation layers alone, against native code that runs as the worker's own user."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Whatever a script uses up, its bounds hold, and its neighbour does not notice.
+"""Whatever a script uses up, its limits hold, and other scripts are not affected.
 
-Every bomb is tried behind all walls, and every second one with none but Deno and the limits of
+Every bomb is tried behind all isolation layers, every second one with only Deno and the limits of
 the process; both as root, where each script has a user of its own, and as an ordinary user.
 """
 
@@ -50,7 +50,7 @@ async def _said(bench: Bench, run: dict[str, Any]) -> dict[str, str]:
 
 
 async def test_what_is_kept_of_endless_output_ends_with_a_mark(bench: Bench) -> None:
-    """A gigabyte on one stream and a million lines on the other, through the whole house."""
+    """A gigabyte on one stream and a million lines on the other, through the whole application."""
     sources, most = bombs(), bench.application.limits.script_output_bytes
     for name, stream in (("a gigabyte of output", "out"), ("a million lines of errors", "err")):
         run = await bench.run(script(sources[name], wall_seconds=5))

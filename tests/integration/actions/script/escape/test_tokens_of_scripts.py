@@ -48,7 +48,7 @@ async def told(bench: Bench, since: int = 0) -> str:
 
 
 async def is_refused(bench: Bench, client: httpx2.AsyncClient, token: str) -> bool:
-    """At every door: as the gate sees it, over REST and over MCP."""
+    """At every interface: as the gate sees it, over REST and over MCP."""
     known = {"Authorization": f"Bearer {token}"}
     found = await find_pass(bench.application.database, token)
     called = await client.post("/api/v1/capabilities/test.echo", headers=known, json={"a": 1})

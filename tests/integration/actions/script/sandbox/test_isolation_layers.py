@@ -1,6 +1,6 @@
-"""Each wall by itself: Deno is given every permission, and the wall refuses all the same.
+"""Each isolation layer alone: Deno is given every permission, and the layer still refuses.
 
-Which walls this machine allows is the machine's affair; a wall that it lacks cannot be put
+Which layers are available depends on the machine; a layer that it lacks cannot be put
 up here, and the test says so by failing.
 """
 

@@ -1,4 +1,4 @@
-"""The walls in words, and the filter as the kernel reads it."""
+"""The isolation layers in words, and the filter as the kernel reads it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ARCHITECTURES = {"x86_64": 0xC000_003E, "aarch64": 0xC000_00B7}
 
 
 def judged(program: bytes, architecture: int, number: int, first: int = 0) -> int:
-    """What the filter answers: its few kinds of lines, followed by hand."""
+    """What the filter answers: its few kinds of lines, followed manually."""
     lines = [struct.unpack("=HBBI", program[at : at + 8]) for at in range(0, len(program), 8)]
     looked = {0: number, 4: architecture, 16: first}
     held, place = 0, 0
