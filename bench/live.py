@@ -44,7 +44,7 @@ _WATCH: Final = """() => {
 
 
 class _Reader(threading.Thread):
-    """Hears the stream of one run, and when each step was told of, in milliseconds."""
+    """Hears the stream of one run, and when each step was reported, in milliseconds."""
 
     def __init__(self, house: BrowserSession, run_id: str) -> None:
         super().__init__(daemon=True)

@@ -38,7 +38,7 @@ RATE: Final = 20.0
 SAMPLE_SECONDS: Final = 10.0
 SAID_SECONDS: Final = 60.0
 WARMING: Final = 0.2
-# Less than this in an hour cannot be told from the allocator's own coming and going.
+# Less than this in an hour cannot be distinguished from the allocator's own coming and going.
 MOST_MB_PER_HOUR: Final = 12.0
 MOST_FILES_PER_HOUR: Final = 20.0
 # Nor can less than this at all, however short the time was.

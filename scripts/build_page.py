@@ -38,7 +38,7 @@ _SOURCES: Final = (
 _STAMP: Final = "made-from"
 _SQUEEZED: Final = frozenset({".js", ".css", ".svg"})
 _QUIET: Final = {"NO_COLOR": "1", "DENO_NO_UPDATE_CHECK": "1", "DENO_NO_PROMPT": "1"}
-# Where other tools of this machine are told of a private certificate authority; pip's first,
+# Where other tools of this machine are reported a private certificate authority; pip's first,
 # because pip has just installed Deno through the same proxy.
 _CA_VARIABLES: Final = (
     "PIP_CERT",

@@ -17,7 +17,7 @@ Made = TypeVar("Made")
 
 
 class Web:
-    """Answers /mood as it is told to, /held when it is let go, and /slow never."""
+    """Answers /mood as it is asked to, /held when it is let go, and /slow never."""
 
     def __init__(self) -> None:
         self.mood = 200

@@ -62,7 +62,7 @@ def test_somebody_is_invited_comes_in_by_the_link_and_is_welcomed(
     expect(guest).to_have_url(f"{browser_session.address}/sign-in")
     guest.get_by_label(re.compile("^Password")).fill(_PASSWORD)
     guest.get_by_role("button", name="Save and go on").click()
-    # Back to where she wanted to go first; an editor may not read the log, and is told so.
+    # Back to where she wanted to go first; an editor may not read the log, and is refused.
     expect(guest).to_have_url(f"{browser_session.address}/audit")
     expect(guest.get_by_role("heading", name="Admins read the audit log")).to_be_visible()
 

@@ -108,7 +108,7 @@ def test_a_client_is_granted_less_than_it_asks_and_revoked(
     expect(page.get_by_text("No client is connected yet")).to_be_visible()
     assert _tools(browser_session, arguments["access_token"]) == 401
 
-    # A no is told to the client, and a question that is over says so.
+    # A no is asked to the client, and a question that is over says so.
     page.goto(assistant.link(LOOPBACK))
     question = page.url
     page.get_by_role("button", name="Don’t allow").click()

@@ -67,7 +67,7 @@ def test_what_only_a_person_knows_is_asked_and_others_are_not_overwritten(
     expect(save).to_be_disabled()
     expect(page.get_by_text("Answer 2 questions first.")).to_be_visible()
 
-    # A wrong answer is told at its question, and everything that was written stays.
+    # A wrong answer is reported at its question, and everything that was written stays.
     channel = page.get_by_label("To which Slack channel?")
     channel.fill("good morning people")
     page.get_by_role("radio", name="slack_bot_token").check()

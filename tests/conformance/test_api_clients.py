@@ -103,7 +103,7 @@ async def _done(*command: Any, cwd: Path) -> str:
 
 
 async def _asked(api: Api, bench: Bench, folder: Path) -> list[str]:
-    """The description in a file, and what a client is told of this server."""
+    """The description in a file, and what a client is shown of this server."""
     run = await bench.run(document(step("echo", "test.echo", config={"a": 1})))
     described = await api.client.get("/api/v1/openapi.json")
     (folder / "openapi.json").write_text(described.text)

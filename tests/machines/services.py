@@ -1,7 +1,7 @@
 """The services machine: a Postgres, a Redis and the ledger.
 
 The Postgres listens on the network and wants a password; the ledger is an address that steps
-call, and it writes down every call: who was called, and how often, is told by nobody of ours.
+call, and it writes down every call: who was called, and how often, is reported by nobody of ours.
 """
 
 from __future__ import annotations

@@ -138,7 +138,7 @@ def test_callers_without_the_token_learn_nothing(server: Started) -> None:
         *(server.fire(made, wrong, {}) for wrong in (old, theirs, owner, "mwh_x", token[:-1])),
         server.fire(nobody, token, {}),
         server.fire("none", token, {}),
-        # What is wrong with the body is told only to who may come in.
+        # What is wrong with the body is reported only to who may come in.
         server.anonymous.post(f"/automations/{made}/fire", content=b"{"),
     ]
 

@@ -1,4 +1,4 @@
-"""What a definition needs and would not find here is told before a run fails of it."""
+"""What a definition needs and would not find here is reported before a run fails of it."""
 
 from __future__ import annotations
 

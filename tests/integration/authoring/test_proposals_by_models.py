@@ -1,4 +1,4 @@
-"""A model's proposals are judged, paid for and told honestly; nothing of them is ever saved."""
+"""A model's proposals are judged, paid for and reported honestly; nothing of them is ever saved."""
 
 from __future__ import annotations
 

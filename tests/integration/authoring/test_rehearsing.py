@@ -83,7 +83,7 @@ async def outward(bench: Bench) -> AsyncIterator[Outward]:
 
 
 def _watch(pair: str, above: int, board: str, **more: Any) -> dict[str, Any]:
-    """Orders are read and noted, and somebody is told when there are more than so many."""
+    """Orders are read and noted, and somebody is shown when there are more than so many."""
     return document(
         step("read", "http_fetch", {"url": f"http://{pair}/orders"}),
         step(

@@ -74,7 +74,7 @@ async def test_a_model_reads_a_request_as_one_action_and_mends_what_does_not_fit
         drafts = await here.application.database.fetchval("SELECT count(*) FROM drafts")
         assert drafts == 1
 
-        # A run that only tries it asks too, holds nothing, and is told what would be held.
+        # A run that only tries it asks too, holds nothing, and is reported what would be held.
         models.script = [_chosen("send_note", **NOTE)]
         run = await here.dispatch(document(step("act", "act_on_integration", WORDS)), mode="verify")
         async with here.worker():

@@ -1,4 +1,4 @@
-"""The record of a person's change and what the audit log is told of it: one trip, one fate."""
+"""The record of a person's change and what the audit log is reported it: one trip, one fate."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ class World:
             return await link_chat(tx, self.bench.application.workspace_id, result)
 
     async def nudge(self, text: str) -> dict[str, Any]:
-        """A draft that asks to be told on Telegram."""
+        """A draft that asks to be notified on Telegram."""
         draft = await self.call("telegram_push", text=text)
         async with self.bench.application.database.transaction() as tx:
             await tx.execute(

@@ -177,7 +177,7 @@ async def test_a_rule_sends_once_and_has_no_more_rights_than_its_approver(
     await world.call("set_approval_policy", approvers=1)
     await application.gate.direct(bob, "decide_standing_rule", accept)
 
-    # It may have arrived: it is tried no second time, and it is told where it was sent.
+    # It may have arrived: it is tried no second time, and it is reported where it was sent.
     asked = len(world.slack.requests)
     world.slack.script = [http_answer(504, b"late")]
     run = await world.run(text="Pay 100")

@@ -40,7 +40,7 @@ async def _inside(bench: Bench) -> AsyncIterator[GateContext]:
 
 
 async def _refuses(bench: Bench, kind: WorkflowHandler) -> None:
-    """What is wrong with a template is told at its place."""
+    """What is wrong with a template is reported at its place."""
     mistakes: list[tuple[dict[str, Any], str]] = [
         ({"kpis": [{"name": "n", "target": "many"}]}, "/template/kpis/0/target"),
         ({"automations": ["scorer"]}, "/template/automations/0"),

@@ -51,7 +51,7 @@ def redis_server() -> Iterator[RedisServer]:
 
 @pytest.fixture
 async def fleet(bench: Bench, redis_server: RedisServer) -> AsyncIterator[Bench]:
-    """An application whose runs are told of by the broker."""
+    """An application whose runs are reported by the broker."""
     redis_server.client().flushall()
     async with open_own_application(
         bench, transport="celery", broker_url=redis_server.url, poll_seconds=_SECONDS_OF_POLL
@@ -130,10 +130,10 @@ async def test_a_hint_alone_brings_a_worker_and_nonsense_changes_nothing(
         assert (await fleet.until(first, patience=PATIENCE))["status"] == "succeeded"
         [again] = await _fire(fleet, quick)
         assert (await fleet.until(again, patience=PATIENCE))["status"] == "succeeded"
-        # It was told: one that had to connect again would have looked for that reason.
+        # It was reported: one that had to connect again would have looked for that reason.
         assert _ears(client) == connected
 
-        # A worker of other queues is not told, and does not take it when it looks.
+        # A worker of other queues is not reported, and does not take it when it looks.
         [other] = await _fire(fleet, medium)
         client.lpush(QUEUES["fast"], *_nonsense(str(first)))
         async with asyncio.timeout(PATIENCE):

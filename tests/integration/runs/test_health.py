@@ -93,7 +93,7 @@ async def test_workers_that_live_and_take_nothing_are_shown(bench: Bench) -> Non
     )
     assert await _red(bench) == {"workers"}
 
-    # One that is full, or told to leave, or takes something, is not to blame.
+    # One that is full, or reported to leave, or takes something, is not to blame.
     await database.execute("UPDATE workers SET drain_at = now()")
     assert await _red(bench) == set()
     await database.execute("UPDATE workers SET drain_at = NULL, slots = 0")
@@ -111,7 +111,7 @@ async def test_workers_that_live_and_take_nothing_are_shown(bench: Bench) -> Non
         "UPDATE runs SET claimed_at = now() - interval '61 s' WHERE status = 'running'"
     )
     assert await _red(bench) == {"workers"}
-    # Ends that were just told show that the application moves on.
+    # Ends that were just reported show that the application moves on.
     await database.execute(
         "INSERT INTO events (workspace_id, id, type, source_id, payload) "
         "VALUES ($1, $2, 'automation.run.succeeded', 'a test', '{}')",

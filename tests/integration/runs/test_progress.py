@@ -1,4 +1,4 @@
-"""Watching runs: every change is told once, also to one who comes back."""
+"""Watching runs: every change is reported once, also to one who comes back."""
 
 from __future__ import annotations
 

@@ -284,7 +284,7 @@ async def test_lost_workers_are_locked_while_their_runs_are_requeued(
     async with database.transaction() as other:
         await other.execute("SELECT 1 FROM workers WHERE id = $1 FOR UPDATE", first)
         assert await queue.lock_lost_workers(database) == [(second, "here")]
-    # Those that were told to leave come last.
+    # Those that were asked to leave come last.
     await database.execute("UPDATE workers SET drain_at = now() WHERE id = $1", first)
     async with database.transaction() as tx:
         assert await queue.lock_lost_workers(tx) == [(second, "here"), (first, "here")]

@@ -1,4 +1,4 @@
-"""What an automation is told about its own failures."""
+"""What an automation is shown about its own failures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two who meet at one run: nobody's word is lost, and nobody is told what is not so."""
+"""Two who meet at one run: nobody's word is lost, and nobody is shown what is not so."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ async def test_an_answer_is_not_forgotten_when_the_run_is_handed_back(bench: Ben
     handed_back = asyncio.Event()
 
     def stops(event: RunEvent) -> None:
-        """The next worker is told to stop before it begins a step: it hands the run back."""
+        """The next worker is asked to stop before it begins a step: it hands the run back."""
         if event.kind == "run_resumed" and not handed_back.is_set():
             event.detail.stopping = True
         if event.kind == "run_ended":

@@ -1,4 +1,4 @@
-"""What a collector of OpenTelemetry is told of runs and requests, and what it is not."""
+"""What a collector of OpenTelemetry is reported runs and requests, and what it is not."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ async def test_a_request_and_its_run_are_exported_as_linked_spans(
     assert [link.trace_id.hex() for link in fired.links] == [UUID(run_id).hex]
     assert int.from_bytes(fired.links[0].span_id) == first_span(UUID(run_id))
     assert fired.links[0].span_id == run.span_id
-    # A failure is told by its code.
+    # A failure is reported by its code.
     (failed,) = [
         one for one in spans if one.trace_id.hex() == made.run_id.hex and one.name == "run"
     ]

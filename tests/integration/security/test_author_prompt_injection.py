@@ -63,7 +63,7 @@ def no_content_and_no_secret_was_told_to_a_model(found: AuthoringOutcome) -> Non
     # What was looked through holds what it should.
     assert "zq0000kx" in found.hay
     assert "{{ secrets.shop_key }}" in found.hay
-    # Names are told, and what is written about boards is not.
+    # Names are reported, and what is written about boards is not.
     assert found.laid["board name"][0].signs[0] in found.hay
     assert [order.name for order in found.unsent if order.signs[0] in found.hay] == []
 
@@ -80,7 +80,7 @@ def what_is_proposed_is_told_by_rules_whatever_a_reviewer_says(found: AuthoringO
         if made["made_by"]["by"] != "model":
             continue
         flags = [one["text"] for one in made["review"]["flags"] if one["by"] == "rules"]
-        # What another automation does already is no news; that it leaves is told in any case.
+        # What another automation does already is no news; that it leaves is reported in any case.
         flags += [one["capability"] for one in made["review"]["impact"]["people"]]
         for wrong in wrongs(found.facts):
             if wrong.document["plan"] == made["definition"]["plan"]:

@@ -289,7 +289,7 @@ async def _besiege_widest(harness: InjectionHarness, found: Aftermath) -> None:
 
 
 def _add_world(hay: Haystack, outside: World) -> None:
-    """Everything that others were told, without the one header in which each gets its own key."""
+    """Everything that others were reported, without the one header in which each gets its own key."""
     for seen in outside.models.seen:
         add_json(hay, "a question to the model", json.dumps(dict(seen.body)))
         add_json(hay, "a header to the model", json.dumps(_unsigned(seen.headers)))

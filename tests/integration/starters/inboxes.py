@@ -30,7 +30,7 @@ async def _stumbles(
     assert (level, title) == ("warning", "1 mail could not be read")
     assert message.startswith(f"{hard}: ")
 
-    # The only one that is left fails once more: no failed run, and nobody is told twice.
+    # The only one that is left fails once more: no failed run, and nobody is shown twice.
     shop.models.answers += [(hard, {"no": "answer"})] * 4
     await shop.fire(made)
     assert shop.models.answers == []

@@ -57,7 +57,7 @@ async def crm_enrichment(shop: StarterBench) -> None:
     await shop.fire(made)
     assert (len(shop.web.seen), await shop.rows(made, "contact-board")) == (asked, found)
 
-    # The key is refused, twice; it is told once, and made up for later.
+    # The key is refused, twice; it is reported once, and made up for later.
     shop.web.script += [http_answer(401, b"")] * 2
     await shop.append(made, "contact-board", {"email": "d@acme.example", "domain": "acme.example"})
     await shop.run_for_event(made)

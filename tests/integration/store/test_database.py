@@ -1,4 +1,4 @@
-"""The pool: what travels through it, what is told when it breaks, how it heals."""
+"""The pool: what travels through it, what is reported when it breaks, how it heals."""
 
 from __future__ import annotations
 

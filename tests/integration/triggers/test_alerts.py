@@ -77,7 +77,7 @@ class Story:
         return saved.automation_id, trigger_id
 
     async def ends(self, automation_id: UUID, trigger_id: UUID | None = None) -> dict[str, Any]:
-        """One run from its start to what is told about it."""
+        """One run from its start to what is reported about it."""
         kind = "manual" if trigger_id is None else "webhook"
         application = self.bench.application
         request = RunRequest(application.workspace_id, automation_id, kind, trigger_id)
@@ -226,7 +226,7 @@ async def test_enough_failures_in_a_row_pause_the_automation_and_say_so(bench: B
         assert "Its last 5 runs failed" in told[0]["message"]
         assert "activate it again" in told[0]["message"]
         assert told[0]["run_id"] == last["id"]
-        # Nothing starts it any more, and the pause is told once.
+        # Nothing starts it any more, and the pause is reported once.
         after = await story.ends(automation_id, trigger_id)
         assert (after["status"], after["reason"]) == ("skipped", "paused")
         assert len(await story.inbox()) == 2

@@ -1,4 +1,4 @@
-"""Events over REST: told, listed, read, told again, declared, and filters tried on them."""
+"""Events over REST: told, listed, read, reported again, declared, and filters tried on them."""
 
 from __future__ import annotations
 

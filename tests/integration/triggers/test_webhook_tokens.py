@@ -28,7 +28,7 @@ async def _refused(called: Hook, path: str | None = None, **more: Any) -> httpx2
 
 
 def _same(answer: httpx2.Response) -> tuple[int, dict[str, Any], dict[str, str]]:
-    """An answer without its name tags; its own path is told in it."""
+    """An answer without its name tags; its own path is reported in it."""
     shown = {**answer.json(), "instance": None}
     headers = {name: text for name, text in answer.headers.items() if name not in OWN}
     headers.pop("content-length")

@@ -390,7 +390,7 @@ async def test_going_back_by_a_program_is_asked_about_too(bench: Bench) -> None:
     assert back["state"] == "paused"
     assert says(back["consent"])[0] == "It may now spend 5 USD a day instead of 1."
     given = {"consent_id": back["consent"]["consent_id"], "digest": back["consent"]["digest"]}
-    # Two people answer at once: one of them is heard, and the other is told.
+    # Two people answer at once: one of them is heard, and the other is shown.
     answers = await asyncio.gather(
         capability_client.call("answer_consent", {**given, "agree": True}),
         capability_client.call("answer_consent", {**given, "agree": False}),

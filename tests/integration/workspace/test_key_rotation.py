@@ -75,7 +75,7 @@ async def test_every_secret_gets_the_new_key_and_the_old_one_is_put_aside(
     assert {row["key_id"] for row in await database.fetch("SELECT key_id FROM secrets")} == {
         after.id
     }
-    # Nobody was told, and everybody goes along: also with the old file destroyed.
+    # Nobody was reported, and everybody goes along: also with the old file destroyed.
     done.retired.unlink()
     await _check_all(other_process, kept)
     await other_process.set(SecretScope(workspace_id, FIRST_MEMBER), "later", "v")

@@ -1,4 +1,4 @@
-"""A draft as a definition: sizes it may have, and places told as they were written."""
+"""A draft as a definition: sizes it may have, and places reported as they were written."""
 
 from __future__ import annotations
 

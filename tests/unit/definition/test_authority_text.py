@@ -1,4 +1,4 @@
-"""What an automation may do is told in words, what reaches furthest first."""
+"""What an automation may do is reported as text, what reaches furthest first."""
 
 from __future__ import annotations
 

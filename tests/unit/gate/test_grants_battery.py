@@ -1,7 +1,7 @@
 """The battery of grants: calls that must pass, calls that must not, through the gate itself.
 
 Every call goes through a real gate with a real registry. ``http_fetch`` is the real one, with
-a name server that knows nobody: a call that was let through is told so by that name server,
+a name server that knows nobody: a call that was let through is refused by that name server,
 and everything that is refused is refused before.
 """
 

@@ -1,4 +1,4 @@
-"""An argument that nobody knows is told in known names alone where values are hidden."""
+"""An argument that nobody knows is reported in known names alone where values are hidden."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """One odd thing among what a provider sends is read, passed over or broken, and never stops a look.
 
 Each place of a well-formed answer holds each odd value once. Whatever comes of it, it is an item,
-a broken one or a problem that can be told: anything else would end the poll at the same thing for
+a broken one or a problem that can be reported: anything else would end the poll at the same thing for
 ever.
 """
 

@@ -1,4 +1,4 @@
-"""What a person is told when the embedded server does not start."""
+"""What a person is shown when the embedded server does not start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors of the driver: which are worth another try, and what a person is told."""
+"""Errors of the driver: which are worth another try, and what a person is shown."""
 
 from __future__ import annotations
 

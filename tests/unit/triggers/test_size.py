@@ -44,7 +44,7 @@ def test_growth_is_what_came_and_stayed_at_what_a_row_takes() -> None:
     )
     assert runs.bytes_per_day == 500
 
-    # What went with its partition was counted there: only the time that is left is told of.
+    # What went with its partition was counted there: only the time that is left is reported.
     (runs,) = group_tables(
         [TableSize("runs", 1_000, 10, 10, 0)], _ages(since=100 * DAY, oldest=DAY), {}
     )

@@ -1,4 +1,4 @@
-"""What changed between two definitions, told place by place."""
+"""What changed between two definitions, reported place by place."""
 
 from __future__ import annotations
 

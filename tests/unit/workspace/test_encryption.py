@@ -1,7 +1,7 @@
 """Sealing: AES-256-GCM as it is published, bound to one place, with a nonce of its own.
 
 ``python -m tests.unit.workspace.test_encryption 1000000`` looks for a repeated nonce in as many
-encrypts as it is told; the test itself makes fewer.
+encrypts as requested; the test itself makes fewer.
 """
 
 from __future__ import annotations

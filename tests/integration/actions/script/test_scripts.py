@@ -1,4 +1,4 @@
-"""Scripts as steps of a plan: what they call, what they may not, and what is told of them."""
+"""Scripts as steps of a plan: what they call, what they may not, and what is reported them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls over a connection: renewed once, blocked when refused, and never told elsewhere."""
+"""Calls over a connection: renewed once, blocked when refused, and never reported elsewhere."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ async def test_mail_comes_in_by_an_automation_and_leaves_as_a_draft(bench: Bench
             (mail,) = gmail.sent
             assert [part.get_filename() for part in mail.iter_attachments()] == ["plan.pdf"]  # type: ignore[attr-defined]
 
-            # Once it is not accept any more, a run is blocked and everybody is told which one.
+            # Once it is not accepted any more, a run is blocked and everybody is shown which one.
             await _revoke(here)
             blocked = await _run(here, automation)
             assert (blocked["status"], blocked["outcome"]) == ("failed", "blocked")

@@ -150,7 +150,7 @@ async def test_an_answer_is_its_structure_or_its_text_and_pictures_are_only_ment
         assert await room.ask(connection) == {"n": [1, float(2**70)]}
 
 
-# What each way of doing harm, or of failing, is told as: when it is opened, listed and called.
+# What each way of doing harm, or of failing, is reported as: when it is opened, listed and called.
 TOLD = {
     "many_tools": "too_many_tools",
     "long_description": "response_too_large",

@@ -355,8 +355,8 @@ async def test_row_counts_are_reported_and_changes_by_people_stay(
 
 
 async def _judged_before(here: Place, files: dict[str, str]) -> None:
-    """What is wrong or left out is told, and changes nothing."""
-    # A row that does not fit is told before anything is tried.
+    """What is wrong or left out is reported, and changes nothing."""
+    # A row that does not fit is reported before anything is tried.
     files["boards/b/rows/default.jsonl"] += '{"company":"x","stage":"lost"}\n'
     with pytest.raises(Invalid) as refusal:
         await here.bring(files, dry_run=True)

@@ -3,7 +3,7 @@
     python -m tests.integration.surfaces.cli.supervised_process STOP_SECONDS NAME:HOW ...
 
 It writes one JSON line at every change and for everything a part says. A part is steady
-(ends when told to), slow (takes a moment), stubborn (does not end), frail (never gets
+(ends when asked to), slow (takes a moment), stubborn (does not end), frail (never gets
 ready) or drained (ends as one that an operator sent away). With a part called "echo" every
 stop comes twice.
 """

@@ -57,7 +57,7 @@ async def test_a_workspace_lives_in_a_folder(
         assert await diff_folders(command_context, screen, str(named[0]), named[1]) == exits.DONE
         assert _answer(capsys) == {"same": True, "differences": []}
 
-    # A person changes a file: what would be different is told before anything is.
+    # A person changes a file: what would be different is reported before anything is.
     path = folder / "automations" / "reader.json"
     written = json.loads(path.read_text())
     written["plan"].append(FETCH)

@@ -114,7 +114,7 @@ async def test_a_drained_worker_finishes_what_it_has_and_takes_nothing_new(
         assert (queue["slots"], queue["workers"], queue["due_runs"]) == (2, 1, 0)
         await drain_workers(command_context, screen, str(one["worker_id"]), None)
         assert _answer(capsys)["workers"][0]["drain_at"] is not None
-        # Asked twice it is the same, and people are told that there is no way back.
+        # Asked twice it is the same, and people are shown that there is no way back.
         await drain_workers(command_context, people, str(one["worker_id"]), None)
         assert "It is not called back" in capsys.readouterr().out
         second = await bench.dispatch(plan)

@@ -139,7 +139,7 @@ def test_a_stop_that_comes_before_all_are_ready_is_a_stop() -> None:
 
 
 def test_ctrl_c_in_a_terminal_leaves_the_order_to_the_supervisor() -> None:
-    """The terminal sends it to every process; a part waits until it is told."""
+    """The terminal sends it to every process; a part waits until it is reported."""
     with supervised("api:steady", "worker:steady") as supervisor:
         parts = supervisor.until(state="ready")["parts"]
         for pid in parts.values():

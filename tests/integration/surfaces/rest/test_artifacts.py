@@ -1,4 +1,4 @@
-"""Artifacts over REST: who may fetch one, for how long, and what a browser is told."""
+"""Artifacts over REST: who may fetch one, for how long, and what a browser is shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The audit log over REST: what is told, found by what it was, whose it was and when."""
+"""The audit log over REST: what is reported, found by what it was, whose it was and when."""
 
 from __future__ import annotations
 

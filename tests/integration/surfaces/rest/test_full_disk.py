@@ -21,7 +21,7 @@ from tests.kit.full_disk import full_disk, install_full_disk
 from tests.kit.mcp import RawMcpClient
 from tests.kit.webhooks import hook
 
-# What was seen of one application must not be told of the next.
+# What was seen of one application must not be reported the next.
 pytestmark = pytest.mark.own_app
 PLAN = step("one", "transform_data", {"output": 1})
 BOARD = {"name": "Tasks"}

@@ -127,7 +127,7 @@ async def test_output_of_nothing_and_bad_questions_are_refused(api: Api, bench: 
         assert refused.json()["errors"][0]["pointer"] == f"/query/{next(iter(query))}"
     odd = {"Last-Event-ID": "2026-11-15T12:00:00+00:00/x"}
     assert (await api.client.get(path.replace("output", "stream"), headers=odd)).status_code == 422
-    # Which isolation layers hold scripts here is told as it was tried.
+    # Which isolation layers hold scripts here is reported as it was tried.
     shown = WallsAnswer.model_validate((await api.client.get("/api/v1/health/scripts")).json())
     assert shown.walls
     assert shown.strong == (not shown.warnings)

@@ -185,7 +185,7 @@ async def test_a_page_hears_of_everything_over_one_stream(api: Api, bench: Bench
     made = await bench.dispatch(ASKS)
     path = f"/api/v1/stream?run_id={made.run_id}"
     async with asyncio.timeout(PATIENCE), bench.worker():
-        # Which of the two is told first is nobody's promise.
+        # Which of the two is reported first is nobody's promise.
         before = await _until(
             api,
             path,
@@ -265,7 +265,7 @@ async def test_the_first_event_of_a_page_has_an_id_to_come_back_with(
 ) -> None:
     async with asyncio.timeout(PATIENCE), bench.worker():
         (opening,) = await _until(api, "/api/v1/stream", lambda event: event["event"] == "inbox")
-        # It begins and ends while nobody is connected, and is told of all the same.
+        # It begins and ends while nobody is connected, and is reported all the same.
         made = await bench.dispatch(ONE)
         await bench.until(made.run_id, "succeeded")
         await _until(
@@ -279,7 +279,7 @@ async def test_the_first_event_of_a_page_has_an_id_to_come_back_with(
 async def _until(
     api: Api, path: str, *wanted: Callable[[dict[str, Any]], bool], after: str | None = None
 ) -> list[dict[str, Any]]:
-    """The events until each of those that are wanted was told."""
+    """The events until each of those that are wanted was reported."""
     headers = {} if after is None else {"Last-Event-ID": after}
     seen: list[dict[str, Any]] = []
     async with api.client.stream("GET", path, headers=headers) as answer:
@@ -302,7 +302,7 @@ async def test_a_stream_ends_when_the_token_that_opened_it_is_revoked(api: Api) 
         revoked = await api.client.delete(f"/api/v1/tokens/{made.json()['token']['id']}")
         assert revoked.status_code == 200, revoked.text
         events = [event async for event in told(answer)]
-    # What waits is told at the opening; the last is why there is no more.
+    # What waits is reported at the opening; the last is why there is no more.
     assert [event["event"] for event in events] == ["inbox", "problem"]
     assert events[-1]["data"]["code"] == "unknown_token"
 

@@ -22,7 +22,7 @@ async def test_a_proposal_is_answered_changed_and_saved_by_a_browser_alone(api: 
         assert place == f"/proposals/{told['proposal_id']}"
         page = await owner.client.get(place)
         assert page.headers["Content-Type"] == "text/html; charset=utf-8"
-        # Whose names are hostile is told as it is, and never by the page itself.
+        # Whose names are hostile is reported as it is, and never by the page itself.
         assert EVIL not in page.text
         [question] = told["questions"]
         assert {"label": EVIL, "value": board} in question["choices"]

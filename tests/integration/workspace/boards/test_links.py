@@ -221,7 +221,7 @@ def _pull(github: GitHubDouble, number: int) -> None:
 
 
 async def _filled(boards: Boards) -> tuple[str, dict[str, Any]]:
-    """The story as it is told: a board, a link to a repository, and a recipe by the hour."""
+    """The story as requested: a board, a link to a repository, and a recipe by the hour."""
     board_id = await boards.create("Work")
     link = await boards.call(
         "create_board_link",
@@ -351,7 +351,7 @@ async def test_what_goes_wrong_is_shown_on_the_board_and_changes_no_row(bench: B
         assert kept["last_failed_at"] >= kept["last_refreshed_at"]
         assert values(shown["data"]["datasets"]["incidents"]["rows"], "v") == ["a", "b"]
 
-        # A row that does not fit and one that came twice are told; the others go on.
+        # A row that does not fit and one that came twice are reported; the others go on.
         web.put_json(
             "/rows", [{"id": 1, "v": {"x": 1}}, {"id": 3, "v": "c"}, {"id": 3, "v": "d"}, {"v": 0}]
         )

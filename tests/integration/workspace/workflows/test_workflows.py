@@ -27,7 +27,7 @@ ECHO = step("echo", "transform_data", {"output": 1})
 
 @dataclass(frozen=True, slots=True)
 class WorkflowClient:
-    """Somebody who works with workflows, and what they are told."""
+    """Somebody who works with workflows, and what they are shown."""
 
     bench: Bench
     caller: CapabilityCaller

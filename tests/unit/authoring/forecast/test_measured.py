@@ -104,7 +104,7 @@ def test_a_measured_range_stays_below_a_cap_that_was_lowered_since() -> None:
     lowered = bounds_of({"execution": {"budget_cap_usd": "0.55"}})
     told = cost_of_runs(found, lowered)
     assert (told.span.low, told.span.high) == (Decimal("0.5"), Decimal("0.55"))
-    # What they cost is told as it was.
+    # What they cost is reported as it was.
     assert "cost $0.60 on average, from $0.50 to $0.70. A run may cost $0.55 now" in told.why
 
 

@@ -1,4 +1,4 @@
-"""What a model is told is made from the registries, is right, and is short."""
+"""What a model is shown is made from the registries, is right, and is short."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words become a definition by rules: what is understood, what is asked, what is told."""
+"""Words become a definition by rules: what is understood, what is asked, what is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One hash covers all that a person agrees to, and what is different is told in lines."""
+"""One hash covers all that a person agrees to, and what is different is reported in lines."""
 
 from __future__ import annotations
 

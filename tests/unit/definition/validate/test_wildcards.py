@@ -1,4 +1,4 @@
-"""A config with templates: certain mistakes are told, open questions are left open."""
+"""A config with templates: certain mistakes are reported, open questions are left open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A declarative integration becomes an ordinary definition, and a bad one is told where."""
+"""A declarative integration becomes an ordinary definition, and a bad one is reported where."""
 
 from __future__ import annotations
 

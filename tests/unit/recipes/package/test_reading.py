@@ -1,4 +1,4 @@
-"""A recipe comes from outside: what is read, what is refused, and where that is told."""
+"""A recipe comes from outside: what is read, what is refused, and where that is reported."""
 
 from __future__ import annotations
 

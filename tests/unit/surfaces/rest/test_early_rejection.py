@@ -54,7 +54,7 @@ class _Line:
 
 @dataclass
 class _Inside:
-    """What is behind it: takes each call, after a while if it is told to."""
+    """What is behind it: takes each call, after a while if it is asked to."""
 
     bodies: list[bytes] = field(default_factory=list)
     go_on: asyncio.Event = field(default_factory=asyncio.Event)

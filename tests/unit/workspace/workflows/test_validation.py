@@ -1,4 +1,4 @@
-"""What is wrong with a workflow is told with its place and a reason."""
+"""What is wrong with a workflow is reported with its place and a reason."""
 
 from __future__ import annotations
 
