@@ -115,7 +115,7 @@ async def _measure() -> dict[str, dict[str, float]]:
 
 async def _bare_appends(application: Application) -> list[float]:
     """The same rows by one statement each, into a dataset that nobody knows."""
-    dataset, taken = generate_id(), []
+    dataset, accepted = generate_id(), []
     for first in range(0, BATCH * 5, BATCH):
         rows = some_rows(first)
         began = time.perf_counter()
@@ -129,8 +129,8 @@ async def _bare_appends(application: Application) -> list[float]:
                 ids,
                 texts,
             )
-        taken.append(_ms(began))
-    return taken
+        accepted.append(_ms(began))
+    return accepted
 
 
 async def _bare_page(application: Application, board: UUID, position: int) -> list[dict[str, Any]]:
@@ -145,13 +145,13 @@ async def _bare_page(application: Application, board: UUID, position: int) -> li
 
 
 async def _timed(work: Callable[[], Awaitable[Any]], rounds: int = ROUNDS) -> list[float]:
-    taken = []
+    accepted = []
     for _ in range(rounds + 1):
         began = time.perf_counter()
         await work()
-        taken.append(_ms(began))
+        accepted.append(_ms(began))
     # The first one prepares the statements.
-    return taken[1:]
+    return accepted[1:]
 
 
 def _ms(began: float) -> float:

@@ -87,7 +87,7 @@ async def saved(application: Application, document: dict[str, Any]) -> tuple[UUI
     if report.definition is None:
         raise SystemExit(f"The benchmark's own definition is not valid: {report.findings}")
     async with application.database.transaction() as tx:
-        kept = await save(
+        stored = await save(
             tx, application.workspace_id, report.definition, report.grants, FIRST_MEMBER
         )
-    return kept.automation_id, kept.version
+    return stored.automation_id, stored.version

@@ -115,9 +115,9 @@ class Post:
             "hosts": [self.pair],
             "capabilities": [],
         }
-        told = EventType(RECEIVED, "A mail.", {"type": "object", "properties": {"page_slug": {}}})
+        result = EventType(RECEIVED, "A mail.", {"type": "object", "properties": {"page_slug": {}}})
         polls = (Poll("messages", "New mails.", self.read),)
-        return Integration(manifest, events=(told,), polls=polls)
+        return Integration(manifest, events=(result,), polls=polls)
 
 
 def item_of(one: Mapping[str, str]) -> Item:
@@ -220,12 +220,12 @@ async def _measure() -> dict[str, dict[str, float]]:
             seconds, count = await _polled(application)
             grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
             assert count == MESSAGES, count
-            kept = await _written(application)
+            stored = await _written(application)
             # Everything once more: the place is forgotten, the pages are not.
             await database.execute("DELETE FROM integration_cursors")
             again, none = await _polled(application)
             assert none == 0, none
-            assert await _written(application) == kept, "a second ingestion writes nothing"
+            assert await _written(application) == stored, "a second ingestion writes nothing"
             new, known = await _queries(application, post, application.workspace_id)
         finally:
             await application.gate.aclose()

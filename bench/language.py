@@ -65,12 +65,12 @@ def twenty_steps() -> dict[str, Any]:
 
 def milliseconds(work: Callable[[], object], times: int) -> float:
     """The median of single calls; what a machine does now and then does not count."""
-    taken = []
+    accepted = []
     for _ in range(times):
         began = time.perf_counter()
         work()
-        taken.append((time.perf_counter() - began) * 1000)
-    return statistics.median(taken)
+        accepted.append((time.perf_counter() - began) * 1000)
+    return statistics.median(accepted)
 
 
 def measure() -> list[tuple[str, float, float, str, float]]:

@@ -96,8 +96,8 @@ def _delays(run: Mapping[str, Any], result: Mapping[str, float]) -> list[float]:
 def measure() -> dict[str, dict[str, float]]:
     """Milliseconds after the record, the middle and the most, and the middle against the bare."""
     with open_environment() as environment, opened_house(environment) as session:
-        run, told = _watched(session)
-    took = {name: _delays(run, told[name]) for name in (YARDSTICK, PAGE)}
+        run, result = _watched(session)
+    took = {name: _delays(run, result[name]) for name in (YARDSTICK, PAGE)}
     floor = statistics.median(took[YARDSTICK])
     return {
         name: {
@@ -112,8 +112,10 @@ def measure() -> dict[str, dict[str, float]]:
 def show(found: Mapping[str, Mapping[str, float]]) -> None:
     print(f"{STEPS} steps {'ms':>16} {'at most':>10} {'x bare':>8}")
     for name, row in found.items():
-        wanted = f"  <= {MOST_MS} ms" if name == PAGE else ""
-        print(f"{name:<14} {row['ms']:>10.0f} {row['most_ms']:>10.0f} {row['ratio']:>8.1f}{wanted}")
+        expected = f"  <= {MOST_MS} ms" if name == PAGE else ""
+        print(
+            f"{name:<14} {row['ms']:>10.0f} {row['most_ms']:>10.0f} {row['ratio']:>8.1f}{expected}"
+        )
 
 
 if __name__ == "__main__":

@@ -61,16 +61,16 @@ async def drive(load: Load) -> dict[str, Any]:
     """Sends everything; answers the statuses and the times."""
     sent: list[float] = []
     took: list[float] = []
-    said: list[int] = []
+    output: list[int] = []
     each, more = divmod(load.requests, load.connections)
     shares = [each + (number < more) for number in range(load.connections)]
     began = time.time()
-    await asyncio.gather(*(_one(load, share, sent, took, said) for share in shares))
+    await asyncio.gather(*(_one(load, share, sent, took, output) for share in shares))
     took.sort()
     return {
         "began": began,
         "seconds": time.time() - began,
-        "statuses": {str(code): said.count(code) for code in sorted(set(said))},
+        "statuses": {str(code): output.count(code) for code in sorted(set(output))},
         "p50_ms": round(took[len(took) // 2] * 1000, 2),
         "p99_ms": round(took[int(len(took) * 0.99)] * 1000, 2),
         "sent": sent if load.pause else [],

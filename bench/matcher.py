@@ -68,7 +68,7 @@ def row(triggers: int, equalities: float) -> tuple[float, float, float]:
     events = [some_event(dice, spread) for _ in range(2_000)]
 
     def loop(event_type: str, payload: Mapping[str, Any]) -> list[int]:
-        return [key for key, wanted, holds in naive if wanted == event_type and holds(payload)]
+        return [key for key, expected, holds in naive if expected == event_type and holds(payload)]
 
     for event in events[:20]:
         assert sorted(index.match(*event)) == loop(*event)

@@ -29,5 +29,5 @@ def before(place: Path = RESULTS) -> dict[str, Any]:
 def keep(chosen: argparse.Namespace, found: Mapping[str, Any]) -> None:
     """Adds figures to the stored ones, when that was asked for."""
     if chosen.save:
-        kept = before(chosen.into) | dict(found)
-        chosen.into.write_text(json.dumps(kept, indent=2) + "\n")
+        stored = before(chosen.into) | dict(found)
+        chosen.into.write_text(json.dumps(stored, indent=2) + "\n")

@@ -141,11 +141,11 @@ async def looks(application: Application, worker: int, automation: UUID) -> dict
     async def runs(tx: Any) -> None:
         await list_runs(tx, space, most=LISTED)
 
-    wanted = await application.dispatcher.prepare(RunRequest(space, automation))
+    expected = await application.dispatcher.prepare(RunRequest(space, automation))
     log, ended = EventTable(application.limits), EndedRunMetrics()
 
     async def dispatch(tx: Any) -> None:
-        await application.dispatcher.take(tx, [wanted])
+        await application.dispatcher.take(tx, [expected])
 
     async def matcher(tx: Any) -> None:
         # Where a reader of the log begins, and what it finds there.

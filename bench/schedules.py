@@ -114,8 +114,8 @@ async def at_once() -> list[float]:
 def parts(application: Application) -> Iterator[None]:
     """A scheduler and a worker over the same database."""
     assert application.database.server is not None
-    told = {"MAINSPRING_DATABASE_URL": application.database.server.dsn}
-    environment = {**os.environ, **told, "MAINSPRING_HOME": str(application.settings.home)}
+    result = {"MAINSPRING_DATABASE_URL": application.database.server.dsn}
+    environment = {**os.environ, **result, "MAINSPRING_HOME": str(application.settings.home)}
     going = [
         subprocess.Popen(
             [sys.executable, "-m", "mainspring", part],

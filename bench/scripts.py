@@ -125,13 +125,13 @@ async def _round(bare: Run, cold: Run, warm: Run, application: Application) -> d
 
 
 async def _one_by_one(run: Run, times: int, pause: float = 0.0) -> float:
-    taken = []
+    accepted = []
     for _ in range(times):
         began = time.perf_counter()
         await run()
-        taken.append((time.perf_counter() - began) * 1000)
+        accepted.append((time.perf_counter() - began) * 1000)
         await asyncio.sleep(pause)
-    return statistics.median(taken)
+    return statistics.median(accepted)
 
 
 async def _together(run: Run) -> float:
@@ -155,8 +155,8 @@ def _bare(file: Path, folder: str) -> Run:
         process = await asyncio.create_subprocess_exec(
             *words, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=environment
         )
-        said, wrong = await process.communicate()
-        assert said == b"one of many\n", wrong
+        output, wrong = await process.communicate()
+        assert output == b"one of many\n", wrong
 
     return run
 

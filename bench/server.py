@@ -87,9 +87,9 @@ def up(home: Path, **environment: str) -> Iterator[Server]:
         text=True,
     )
     try:
-        said = _ready(process)
+        output = _ready(process)
         seconds = time.perf_counter() - began
-        yield Server(said["address"], process.pid, home, seconds)
+        yield Server(output["address"], process.pid, home, seconds)
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(60)

@@ -1,4 +1,4 @@
-"""A benchmark that is asked to stop leaves through its own doors, and ends what it started."""
+"""A benchmark that is asked to stop exits in order, and ends what it started."""
 
 from __future__ import annotations
 

@@ -144,12 +144,12 @@ def look(server: Server, tracks: dict[str, Track], moment: float) -> None:
     found: dict[str, tuple[float, int, int]] = {}
     for pid in family(server.pid):
         with contextlib.suppress(OSError, KeyError, ValueError):
-            said = _status(pid)
-            name = POSTGRES if said["Name"] == "postgres" else f"{said['Name']} {pid}"
+            output = _status(pid)
+            name = POSTGRES if output["Name"] == "postgres" else f"{output['Name']} {pid}"
             megabytes, files, threads = found.get(name, (0.0, 0, 0))
-            own = int(said["RssAnon"].split()[0]) / 1024
+            own = int(output["RssAnon"].split()[0]) / 1024
             opened = len(list(Path(f"/proc/{pid}/fd").iterdir()))
-            found[name] = (megabytes + own, files + opened, threads + int(said["Threads"]))
+            found[name] = (megabytes + own, files + opened, threads + int(output["Threads"]))
     for name, (megabytes, files, threads) in found.items():
         track = tracks.setdefault(name, Track(name))
         track.times.append(moment)
@@ -190,7 +190,7 @@ def soak(minutes: float, rate: float) -> Seen:
         made_listener = server.call("POST", "/automations", listener("hears"))
         server.call("POST", f"/automations/{made_listener['id']}/activate")
         targets, url = cycle(list(hooks(server))), database_of(server)
-        began, sampled, said = time.monotonic(), float("-inf"), 0.0
+        began, sampled, output = time.monotonic(), float("-inf"), 0.0
         for number in count():
             now = time.monotonic() - began
             if now > minutes * 60:
@@ -199,8 +199,8 @@ def soak(minutes: float, rate: float) -> Seen:
                 sampled = now
                 look(server, seen.tracks, now)
                 seen.dead.append(dict(ask(url, DEAD)[0]))
-                if now - said >= SAID_SECONDS - SAMPLE_SECONDS / 2:
-                    said = now
+                if now - output >= SAID_SECONDS - SAMPLE_SECONDS / 2:
+                    output = now
                     print(seen.line(now), flush=True)
             status = fire(server, next(targets))
             seen.statuses[status] = seen.statuses.get(status, 0) + 1

@@ -125,9 +125,9 @@ def product(steps: int, runs: int) -> dict[str, float]:
 
 @contextmanager
 def bare(url: str, automation: str, steps: int) -> Iterator[int]:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port = taken.getsockname()[1]
+    with socket.socket() as accepted:
+        accepted.bind(("127.0.0.1", 0))
+        port = accepted.getsockname()[1]
     words = [url, automation, str(steps), str(port)]
     process = subprocess.Popen([sys.executable, "-m", "bench.http_baseline", *words])
     try:

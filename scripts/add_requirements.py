@@ -38,8 +38,8 @@ def added(areas: Iterable[Area], name: str, rows: Iterable[Requirement]) -> list
         home = next((area for area in made.values() if _find(area, row.number)), made[name])
         known = _find(home, row.number)
         others = tuple(entry for entry in home.requirements if entry != known)
-        told = row if known is None else replace(known, tests=_both(known.tests, row.tests))
-        made[home.name] = replace(home, requirements=(*others, told))
+        result = row if known is None else replace(known, tests=_both(known.tests, row.tests))
+        made[home.name] = replace(home, requirements=(*others, result))
     return list(made.values())
 
 

@@ -96,7 +96,7 @@ def _alias(tool: Tool) -> str:
 
 
 def _server(tools: Sequence[Tool]) -> McpDouble:
-    told = [
+    result = [
         {
             "name": tool.name.partition(".")[2],
             "description": tool.description,
@@ -105,7 +105,7 @@ def _server(tools: Sequence[Tool]) -> McpDouble:
         }
         for tool in tools
     ]
-    return McpDouble(Script(tools=told))
+    return McpDouble(Script(tools=result))
 
 
 async def _furnish(

@@ -101,7 +101,7 @@ def misses(scores: Scores) -> Iterator[str]:
         for one in there:
             if not one.right:
                 yield f"\n[{name}] {one.request.id}: {one.request.text}"
-                yield from (f"    {aspect}: {said}" for aspect, said in one.wrong.items())
+                yield from (f"    {aspect}: {output}" for aspect, output in one.wrong.items())
 
 
 def main() -> int:
@@ -122,8 +122,8 @@ def main() -> int:
         return 1
     text = table(scores, "a model" if asked.model else "rules alone")
     if asked.misses:
-        told = {name: scores[name] for name in scores if name != HELD_BACK}
-        sys.stdout.write("\n".join(misses(told)) + "\n\n")
+        result = {name: scores[name] for name in scores if name != HELD_BACK}
+        sys.stdout.write("\n".join(misses(result)) + "\n\n")
     sys.stdout.write(text)
     if asked.save:
         SAVED.write_text(f"{text}\n{phrases()}", encoding="utf-8")

@@ -38,7 +38,7 @@ _SOURCES: Final = (
 _STAMP: Final = "made-from"
 _SQUEEZED: Final = frozenset({".js", ".css", ".svg"})
 _QUIET: Final = {"NO_COLOR": "1", "DENO_NO_UPDATE_CHECK": "1", "DENO_NO_PROMPT": "1"}
-# Where other tools of this machine are reported a private certificate authority; pip's first,
+# Where other tools of this machine find a private certificate authority; pip's first,
 # because pip has just installed Deno through the same proxy.
 _CA_VARIABLES: Final = (
     "PIP_CERT",
@@ -137,8 +137,8 @@ def digest_of(sources: Path) -> str:
 
 def find_deno() -> str:
     """The deno of this environment: next to its Python, else on the PATH of a build."""
-    beside = Path(sys.executable).with_name("deno")
-    found = str(beside) if beside.is_file() else shutil.which("deno")
+    other = Path(sys.executable).with_name("deno")
+    found = str(other) if other.is_file() else shutil.which("deno")
     if found is None:
         raise CouldNotBuild("Building the page needs deno, which pip installs: pip install deno")
     return found

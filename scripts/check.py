@@ -138,8 +138,8 @@ class Runner:
         """One after the other; concurrent parts get a lane of their own."""
         if any(part.needs for part in parts):
             self._packages()
-        beside = [part for part in parts if part.concurrent]
-        lane = threading.Thread(target=self._run_lane, args=(beside,))
+        other = [part for part in parts if part.concurrent]
+        lane = threading.Thread(target=self._run_lane, args=(other,))
         lane.start()
         self._run_lane([part for part in parts if not part.concurrent])
         lane.join()

@@ -218,15 +218,15 @@ def chosen(
         is_far = change.module not in imported
         return is_crude, is_far, common[change.place], hashlib.sha256(name.encode()).hexdigest()
 
-    taken: list[Change] = []
+    accepted: list[Change] = []
     places: Counter[tuple[Path, str]] = Counter()
     paths: Counter[Path] = Counter()
     for change in sorted(found, key=order):
         if places[change.place] < _MOST_OF_ONE and paths[change.path] < _MOST_OF_A_FILE:
             places[change.place] += 1
             paths[change.path] += 1
-            taken.append(change)
-    return taken[:MOST_MUTANTS]
+            accepted.append(change)
+    return accepted[:MOST_MUTANTS]
 
 
 class Worker:

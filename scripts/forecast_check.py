@@ -116,8 +116,8 @@ def answers(runs: int) -> Iterator[dict[str, Any]]:
             topic = chance.choice(TOPICS)
             known = ("search", {"q": topic}), ("get_page", {"slug": topic})
             name, arguments = chance.choice(known)
-            said = _sentence(chance, 0, 20)
-            yield {"text": said, "calls": [{"name": name, "arguments": arguments}]}
+            output = _sentence(chance, 0, 20)
+            yield {"text": output, "calls": [{"name": name, "arguments": arguments}]}
         bullets = [_sentence(chance, 8, 40) for _ in range(chance.randint(1, 5))]
         yield {"calls": [{"name": "final_answer", "arguments": {"bullets": bullets}}]}
 
@@ -193,8 +193,8 @@ async def run_once(application: Application, automation_id: UUID) -> Decimal:
         raise SystemExit(f"A run did not succeed: {run['error']}")
     asked = "SELECT sum(cost_usd) FROM llm_usage WHERE workspace_id = $1 AND run_id = $2"
     booked = await application.database.fetchval(asked, application.workspace_id, made.run_id)
-    kept = "SELECT cost_usd FROM runs WHERE workspace_id = $1 AND id = $2"
-    cost = await application.database.fetchval(kept, application.workspace_id, made.run_id)
+    stored = "SELECT cost_usd FROM runs WHERE workspace_id = $1 AND id = $2"
+    cost = await application.database.fetchval(stored, application.workspace_id, made.run_id)
     if booked != cost:
         raise SystemExit(f"The ledger says {booked} and the run says {cost}.")
     return Decimal(cost)

@@ -384,11 +384,11 @@ def make(level: int, commit: str) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Make the databases of the upgrade tests.")
     parser.add_argument("level", nargs="*", type=int, help="a migration number; default: all")
-    wanted = parser.parse_args().level
+    expected = parser.parse_args().level
     commits = commits_by_level()
-    if unknown := sorted(set(wanted) - set(commits)):
+    if unknown := sorted(set(expected) - set(commits)):
         sys.exit(f"No commit has migrations with today's text up to: {unknown}")
-    for level in wanted or commits:
+    for level in expected or commits:
         used = next((commit for commit in commits[level] if make(level, commit)), None)
         if used is None:
             sys.exit(f"No commit of level {level} works.")

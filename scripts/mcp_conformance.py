@@ -72,11 +72,11 @@ async def judge(url: str, version: str, place: Path, only: str | None = None) ->
             stderr=asyncio.subprocess.STDOUT,
         )
         try:
-            said, _ = await asyncio.wait_for(process.communicate(), PATIENCE)
+            output, _ = await asyncio.wait_for(process.communicate(), PATIENCE)
         finally:
             if process.returncode is None:
                 process.kill()
-    return Verdict(version, process.returncode == 0, _told(said.decode()))
+    return Verdict(version, process.returncode == 0, _told(output.decode()))
 
 
 def _told(text: str) -> str:

@@ -400,11 +400,11 @@ def _earlier(target: Target, *, killed: bool) -> list[Result]:
     path = RESULTS / f"{target.module}.json"
     if not path.is_file():
         return []
-    kept = json.loads(path.read_text(encoding="utf-8"))
-    same_tests = kept["tests"] == target.tests_hash()
+    stored = json.loads(path.read_text(encoding="utf-8"))
+    same_tests = stored["tests"] == target.tests_hash()
     found = []
     for mutant in target.mutants():
-        source, outcome = kept["outcomes"].get(mutant.name, (None, None))
+        source, outcome = stored["outcomes"].get(mutant.name, (None, None))
         is_same = same_tests and source == _hash(mutant.make())
         if outcome is not None and (is_same or (killed and outcome != "survived")):
             found.append(Result(target, mutant, outcome))
@@ -414,8 +414,8 @@ def _earlier(target: Target, *, killed: bool) -> list[Result]:
 def _keep(target: Target, tests_hash: str, results: Sequence[Result]) -> None:
     outcomes = {one.mutant.name: (_hash(one.mutant.make()), one.outcome) for one in results}
     RESULTS.mkdir(parents=True, exist_ok=True)
-    kept = json.dumps({"tests": tests_hash, "outcomes": outcomes}, indent=1)
-    (RESULTS / f"{target.module}.json").write_text(kept, encoding="utf-8")
+    stored = json.dumps({"tests": tests_hash, "outcomes": outcomes}, indent=1)
+    (RESULTS / f"{target.module}.json").write_text(stored, encoding="utf-8")
 
 
 def _try_all(targets: Sequence[Target], options: argparse.Namespace) -> list[Result]:

@@ -56,8 +56,8 @@ def plain(document: dict[str, Any]) -> dict[str, Any]:
     for _, _, operation in operations(document):
         answers = operation["responses"]
         operation["responses"] = {code: answers[code] for code in answers if code[0] == "2"}
-    kept: dict[str, Any] = _without_lessons(document)
-    return kept
+    stored: dict[str, Any] = _without_lessons(document)
+    return stored
 
 
 def _without_lessons(value: Any) -> Any:

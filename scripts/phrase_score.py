@@ -66,9 +66,9 @@ def same(meant: str, read: str) -> bool:
     """Whether both are the same question or refusal, or go off at the same moments."""
     if "?" in meant[:1] + read[:1] or "!" in meant[:1] + read[:1] or "-" in (meant, read):
         return meant == read
-    said, _, zone = meant.partition(" @ ")
-    told, _, other = read.partition(" @ ")
-    mine, theirs = sorted(said.split(" | ")), sorted(told.split(" | "))
+    output, _, zone = meant.partition(" @ ")
+    result, _, other = read.partition(" @ ")
+    mine, theirs = sorted(output.split(" | ")), sorted(result.split(" | "))
     if (zone or ZONE) != other or mine == theirs:
         return (zone or ZONE) == other
     return same_moments([(cron, "UTC") for cron in mine], [(cron, "UTC") for cron in theirs])

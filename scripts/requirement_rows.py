@@ -53,12 +53,12 @@ def read_areas(folder: Path = FOLDER) -> list[Area]:
 
 
 def _read(path: Path) -> Area:
-    kept = tomllib.loads(path.read_text(encoding="utf-8"))
+    stored = tomllib.loads(path.read_text(encoding="utf-8"))
     rows = [
         Requirement(row["number"], row["sentence"], tuple(row["tests"]), row.get("missing", ""))
-        for row in kept.get("requirement", [])
+        for row in stored.get("requirement", [])
     ]
-    return Area(path.stem, kept["title"], kept["about"], tuple(rows))
+    return Area(path.stem, stored["title"], stored["about"], tuple(rows))
 
 
 def write_area(area: Area, folder: Path = FOLDER) -> None:
@@ -76,8 +76,8 @@ def _place(number: str) -> tuple[str, bool, int]:
     found = NUMBER.fullmatch(number)
     if found is None:
         raise ValueError(f"{number!r} is not the number of a requirement, such as A-056 or R12.")
-    letter, dash, digits = found.groups()
-    return letter, not dash, int(digits)
+    mail, dash, digits = found.groups()
+    return mail, not dash, int(digits)
 
 
 def _entry(row: Requirement) -> str:

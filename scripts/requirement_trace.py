@@ -77,7 +77,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_sessionfinish() -> None:
-    kept = {
+    stored = {
         name: {
             "passed": name not in _failed,
             "functions": [
@@ -88,4 +88,4 @@ def pytest_sessionfinish() -> None:
         }
         for name, functions in _found.items()
     }
-    Path(os.environ[VARIABLE]).write_text(json.dumps(kept), encoding="utf-8")
+    Path(os.environ[VARIABLE]).write_text(json.dumps(stored), encoding="utf-8")

@@ -230,11 +230,11 @@ async def _draft(bench: Bench, api: Api) -> AsyncIterator[Action]:
 
 @asynccontextmanager
 async def _install(bench: Bench, api: Api) -> AsyncIterator[Action]:
-    told = {
+    result = {
         "dependencies": [needs("sites", **{"as": "board"})],
         "plan": [says("{{ install.board.name }}")],
     }
-    await Codex(bench.application).publish(board(), automation("checker", **told))
+    await Codex(bench.application).publish(board(), automation("checker", **result))
 
     async def call() -> None:
         answer = await api.client.post("/api/v1/recipes/checker/apply", json={})

@@ -58,9 +58,9 @@ class Measurements:
                     self.figures[one.way, one.name, steps].append(measure(steps, runs))
         except _TROUBLE as error:
             self.errors[key] = one_line(str(error) or type(error).__name__)
-        said = self.errors.get(key, "done")
+        output = self.errors.get(key, "done")
         seconds = time.monotonic() - began
-        print(f"  {one.way:>8}  {one.name:<16} {seconds:5.1f} s  {said}", file=sys.stderr)
+        print(f"  {one.way:>8}  {one.name:<16} {seconds:5.1f} s  {output}", file=sys.stderr)
 
 
 def chosen(names: Sequence[str]) -> list[Contender]:
@@ -69,13 +69,13 @@ def chosen(names: Sequence[str]) -> list[Contender]:
     if not names:
         return everyone
     words = [name.lower() for name in names]
-    wanted = [one for one in everyone if any(one.name.lower().startswith(word) for word in words)]
-    if not wanted:
+    expected = [one for one in everyone if any(one.name.lower().startswith(word) for word in words)]
+    if not expected:
         known = ", ".join(dict.fromkeys(one.name for one in everyone))
         raise SystemExit(f"There is no peer called {' or '.join(names)}. There are: {known}.")
-    ways = {one.way for one in wanted}
-    beside = [one for one in everyone if one.name in {FLOOR, OURS} and one.way in ways]
-    return [*beside, *(one for one in wanted if one not in beside)]
+    ways = {one.way for one in expected}
+    other = [one for one in everyone if one.name in {FLOOR, OURS} and one.way in ways]
+    return [*other, *(one for one in expected if one not in other)]
 
 
 def main() -> None:
@@ -91,12 +91,12 @@ def main() -> None:
     asked = parser.parse_args()
     leave_in_order()
     contenders, machine = chosen(asked.only), page.machine()
-    taken = Measurements(asked.runs)
+    accepted = Measurements(asked.runs)
     for number in range(asked.rounds):
         print(f"round {number + 1} of {asked.rounds}", file=sys.stderr)
         for one in contenders:
-            taken.take(one)
-    found = table.rows(contenders, taken.figures, taken.errors)
+            accepted.take(one)
+    found = table.rows(contenders, accepted.figures, accepted.errors)
     print(table.text(found))
     for line in table.verdicts(found):
         print(line)

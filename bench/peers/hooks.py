@@ -247,9 +247,9 @@ def _postgres(dsn: str) -> dict[str, str]:
 
 def _prepare(program: Path, made: Path, given: dict[str, str]) -> None:
     """Imports the workflows and publishes them, with its own commands."""
-    wanted = made / "workflows.json"
-    wanted.write_text(json.dumps([_workflow(steps) for steps in STEPS]))
-    orders = [["import:workflow", f"--input={wanted}"]]
+    expected = made / "workflows.json"
+    expected.write_text(json.dumps([_workflow(steps) for steps in STEPS]))
+    orders = [["import:workflow", f"--input={expected}"]]
     orders += [["publish:workflow", f"--id=benchwork{steps}"] for steps in STEPS]
     for order in orders:
         try:
@@ -270,16 +270,16 @@ def _prepare(program: Path, made: Path, given: dict[str, str]) -> None:
 
 def contenders() -> list[Contender]:
     """Everyone whose runs come in by HTTP."""
-    kept = "execution with all data of each node"
+    stored = "execution with all data of each node"
     return [
         Contender(
-            "n8n", WEBHOOK, "after the run", kept, {1: 500, 5: 400}, partial(_n8n, "SQLite"), N8N
+            "n8n", WEBHOOK, "after the run", stored, {1: 500, 5: 400}, partial(_n8n, "SQLite"), N8N
         ),
         Contender(
             "n8n, Postgres",
             WEBHOOK,
             "after the run",
-            kept,
+            stored,
             {1: 500, 5: 400},
             partial(_n8n, "Postgres"),
             N8N,

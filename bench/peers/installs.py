@@ -50,8 +50,8 @@ def packages_of(
     place = cache() / name
     if not _complete(place, (*pins, *build)):
         _empty(place)
-        wanted = {"name": f"bench-{name}", "private": True, "overrides": overrides or {}}
-        (place / "package.json").write_text(json.dumps(wanted))
+        expected = {"name": f"bench-{name}", "private": True, "overrides": overrides or {}}
+        (place / "package.json").write_text(json.dumps(expected))
         # Peer dependencies are for those who build on a package; here it is only run.
         quiet = ["--no-audit", "--no-fund", "--loglevel=error", "--legacy-peer-deps"]
         quiet.append("--prefer-offline")

@@ -67,8 +67,8 @@ def save(
     page: Path = PAGE,
 ) -> None:
     """Keeps the figures next to the code and writes the page."""
-    kept = {"machine": dict(about), "rounds": rounds, "rows": list(found)}
-    results.write_text(json.dumps(kept, indent=2) + "\n")
+    stored = {"machine": dict(about), "rounds": rounds, "rows": list(found)}
+    results.write_text(json.dumps(stored, indent=2) + "\n")
     page.write_text(text(found, about, rounds))
     print(f"kept in {results.name} and {page.name}", file=sys.stderr)
 

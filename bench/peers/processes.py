@@ -25,9 +25,9 @@ _TICKS: Final = os.sysconf("SC_CLK_TCK")
 
 
 def free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port: int = taken.getsockname()[1]
+    with socket.socket() as accepted:
+        accepted.bind(("127.0.0.1", 0))
+        port: int = accepted.getsockname()[1]
     return port
 
 

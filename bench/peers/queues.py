@@ -33,11 +33,11 @@ def _measure(client: Started, roots: list[int]) -> Measure:
     def measure(steps: int, runs: int) -> Figure:
         client.ask(do="fill", steps=steps, runs=runs)
         spent = cpu_seconds(roots)
-        said = client.ask(do="drain")
+        output = client.ask(do="drain")
         spent = cpu_seconds(roots) - spent
-        if said["good"] != runs:
-            raise Unavailable(f"{said['good']} of {runs} runs succeeded")
-        return Figure(runs, said["seconds"], spent)
+        if output["good"] != runs:
+            raise Unavailable(f"{output['good']} of {runs} runs succeeded")
+        return Figure(runs, output["seconds"], spent)
 
     measure(5, WARM)
     return measure

@@ -116,11 +116,11 @@ def markdown(found: Iterable[Mapping[str, Any]]) -> str:
 
 def verdicts(found: Iterable[Mapping[str, Any]]) -> list[str]:
     """The bars on five steps, and what was seen."""
-    said = []
+    output = []
     for row in found:
-        wanted = BARS.get(row["who"].partition(",")[0])
-        if wanted and row["steps"] == 5 and "ours_times" in row:
+        expected = BARS.get(row["who"].partition(",")[0])
+        if expected and row["steps"] == 5 and "ours_times" in row:
             seen = row["ours_times"]
-            word = "held" if seen >= wanted else "MISSED"
-            said.append(f"{row['who']}, five steps: wanted {wanted} x, seen {seen} x: {word}")
-    return said
+            word = "held" if seen >= expected else "MISSED"
+            output.append(f"{row['who']}, five steps: wanted {expected} x, seen {seen} x: {word}")
+    return output

@@ -168,11 +168,11 @@ class _Envelope:
         answer = asyncio.run(self._exchange.answer(cast("Any", _Known()), as_request(data)))
         if not answer.body:
             return answer
-        told = orjson.loads(answer.body)
-        if "result" not in told:
-            assert told.get("error", {}).get("code") != _BROKE, told
+        result = orjson.loads(answer.body)
+        if "result" not in result:
+            assert result.get("error", {}).get("code") != _BROKE, result
             raise Invalid("The message was refused.")
-        return told
+        return result
 
 
 def _broker(data: bytes) -> Any:
@@ -202,7 +202,7 @@ def _messages() -> list[bytes]:
         "capabilities": {},
         "clientInfo": {"name": "fuzz", "version": "1"},
     }
-    said = {
+    output = {
         "io.modelcontextprotocol/protocolVersion": _MODERN,
         "io.modelcontextprotocol/clientInfo": {"name": "fuzz", "version": "1"},
         "io.modelcontextprotocol/clientCapabilities": {},
@@ -214,7 +214,7 @@ def _messages() -> list[bytes]:
         _MESSAGE + b"mcp-protocol-version: 2025-06-18\n\n" + _rpc("tools/list", {"cursor": "x"}),
         _MESSAGE + b"\n" + _rpc("tools/call", {"name": "list_boards", "arguments": {"a": 1}}),
         _MESSAGE + b'\n{"jsonrpc":"2.0","method":"notifications/initialized"}',
-        _MESSAGE + version + _rpc("tools/list", {"_meta": said}),
+        _MESSAGE + version + _rpc("tools/list", {"_meta": output}),
     ]
 
 

@@ -115,8 +115,8 @@ async def _moments(owner: Owner, mark: str) -> None:
 async def _automations(owner: Owner, mark: str) -> dict[str, str]:
     made = {}
     for name, plan in _PLANS.items():
-        wanted = _definition(f"it {name} {mark}", plan)
-        made[name] = str((await owner.ask("POST", "/automations", wanted))["id"])
+        expected = _definition(f"it {name} {mark}", plan)
+        made[name] = str((await owner.ask("POST", "/automations", expected))["id"])
     one = f"/automations/{made['counts']}"
     changed = {**_definition(f"it counts {mark}", _PLANS["counts"]), "goal": "Count on."}
     await owner.ask("PUT", one, changed)

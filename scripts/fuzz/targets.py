@@ -173,8 +173,10 @@ def _board(data: bytes) -> None:
 
 def _settings(data: bytes) -> Any:
     lines = (line.partition("=") for line in as_text(data).splitlines())
-    said = {f"MAINSPRING_{name}": value for name, found, value in lines if found and name != "HOME"}
-    return read_settings(said, Path("/nonexistent"))
+    output = {
+        f"MAINSPRING_{name}": value for name, found, value in lines if found and name != "HOME"
+    }
+    return read_settings(output, Path("/nonexistent"))
 
 
 def _smtp(data: bytes) -> Any:

@@ -331,7 +331,7 @@ class Prefork:
         self._is_ready: bool | None = None
 
     def attempt(self, task: Mapping[str, Any], deadline: float) -> str:
-        """As ``attempt``, or ``unknown`` where it cannot be reported this way."""
+        """As ``attempt``, or ``unknown`` where it cannot be decided this way."""
         if self._is_ready is None:
             # With the code of all functions replaced by the same code, the tests have to pass.
             with open(task["path"], encoding="utf-8") as file:

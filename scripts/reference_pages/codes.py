@@ -62,11 +62,11 @@ class _File:
 def codes(classes: set[str]) -> list[Entry]:
     """Each code, who says it, and the first sentence in words that goes with it."""
     found: dict[tuple[str, str], str] = {}
-    for name, made, said in _Reader(classes).entries():
+    for name, made, output in _Reader(classes).entries():
         known = found.get((name, made), "")
         if not any(map(str.isalpha, known)):
-            found[name, made] = said
-    return [(name, made, said) for (name, made), said in sorted(found.items())]
+            found[name, made] = output
+    return [(name, made, output) for (name, made), output in sorted(found.items())]
 
 
 class _Reader:
@@ -180,9 +180,9 @@ def _read(path: Path) -> _File:
 
 def _function(path: Path, node: ast.FunctionDef | ast.AsyncFunctionDef) -> _Function:
     parts = nodes_of(node)
-    wanted = node.args.posonlyargs + node.args.args + node.args.kwonlyargs
+    expected = node.args.posonlyargs + node.args.args + node.args.kwonlyargs
     calls = tuple(part for part in parts if isinstance(part, ast.Call))
-    named = tuple(entry.arg for entry in wanted)
+    named = tuple(entry.arg for entry in expected)
     return _Function(path, node.name, named, calls, _assignments(parts))
 
 

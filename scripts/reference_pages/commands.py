@@ -23,7 +23,7 @@ def cli_page() -> str:
 
 def exits_page() -> str:
     exits = importlib.import_module("mainspring.surfaces.cli.exits").EXITS
-    rows = [(code(number), said) for number, said in exits]
+    rows = [(code(number), output) for number, output in exits]
     lead = "What the number means with which a command of `mainspring` ends."
     return page("Exit codes", lead, table(("Code", "Meaning"), rows))
 

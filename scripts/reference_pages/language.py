@@ -72,7 +72,7 @@ def templates_page() -> str:
         "A text that is exactly one expression keeps the type of its value, unless its field "
         "takes text alone. A condition (`when`) may be written with or without braces.",
         "## Names",
-        table(("Name", "Value"), [(code(name), said) for name, said in NAMES.items()]),
+        table(("Name", "Value"), [(code(name), output) for name, output in NAMES.items()]),
         "## The run",
         table(("Name", "Value"), [(code(f"run.{name}"), RUN[name]) for name in _run_names()]),
         "## Filters",

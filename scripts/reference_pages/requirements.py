@@ -41,5 +41,5 @@ def shown_sentence(row: Requirement) -> str:
 
 def _link(test: str) -> str:
     file, _, function = test.partition("::")
-    said = function.removeprefix("test_").replace("_", " ") or f"all of {file}"
-    return f"[{said}](../../{file})"
+    output = function.removeprefix("test_").replace("_", " ") or f"all of {file}"
+    return f"[{output}](../../{file})"

@@ -88,9 +88,9 @@ def _in_order(rows: list[Row]) -> list[Row]:
 
 
 def _row(path: str, method: str, operation: dict[str, Any]) -> Row:
-    told = [status for status in operation["responses"] if status not in _EVERYWHERE]
+    result = [status for status in operation["responses"] if status not in _EVERYWHERE]
     where = code(path) + ("" if operation.get("security") else " *open*")
-    return method.upper(), where, sentence(operation["summary"]), ", ".join(sorted(told))
+    return method.upper(), where, sentence(operation["summary"]), ", ".join(sorted(result))
 
 
 @functools.cache

@@ -21,7 +21,7 @@ def errors_page() -> str:
         for kind, made in sorted(kinds.items(), key=lambda item: (item[1].status, item[0]))
     ]
     names = {made.__name__ for made in kinds.values()}
-    written = [(code(name), made, said) for name, made, said in codes(names)]
+    written = [(code(name), made, output) for name, made, output in codes(names)]
     return page(
         "Errors",
         "Every failure is one RFC 9457 problem document, the same on every surface: `type` is "
@@ -39,8 +39,8 @@ def errors_page() -> str:
 def limits_page() -> str:
     limits = importlib.import_module("mainspring.contracts.limits").list_limits()
     rows = [
-        (code(name), f"{default:,}", unit, code(f"MAINSPRING_LIMIT_{name.upper()}"), said)
-        for name, default, unit, said in limits
+        (code(name), f"{default:,}", unit, code(f"MAINSPRING_LIMIT_{name.upper()}"), output)
+        for name, default, unit, output in limits
     ]
     return page(
         "Limits",
@@ -52,7 +52,7 @@ def limits_page() -> str:
 
 def settings_page() -> str:
     settings = importlib.import_module("mainspring.settings").all_settings()
-    rows = [(code(variable), default, said) for variable, default, said in settings]
+    rows = [(code(variable), default, output) for variable, default, output in settings]
     return page(
         "Settings",
         "Read from the environment once, at the start. A value that cannot be used stops the "

@@ -257,14 +257,14 @@ class Caller:
     client: Client
 
     async def __call__(self, name: str, /, **arguments: Any) -> Json:
-        told, wrong = await self._asked(name, arguments)
-        assert not wrong, (name, told, self.person.server.log[-_MOST_LOG:])
-        return told
+        result, wrong = await self._asked(name, arguments)
+        assert not wrong, (name, result, self.person.server.log[-_MOST_LOG:])
+        return result
 
     async def refused(self, name: str, /, **arguments: Any) -> Json:
-        told, wrong = await self._asked(name, arguments)
-        assert wrong, (name, told)
-        return told
+        result, wrong = await self._asked(name, arguments)
+        assert wrong, (name, result)
+        return result
 
     async def _asked(self, name: str, arguments: Json) -> tuple[Json, bool]:
         result = await self.client.call_tool(name, arguments)

@@ -138,11 +138,11 @@ class Mainspring:
     def environment(self, settings: Settings = NO_SETTINGS) -> dict[str, str]:
         """Nothing of the tester's own settings, and these instead."""
         ours = {f"MAINSPRING_{name.upper()}": text for name, text in settings.items()}
-        kept = {
+        stored = {
             name: text for name, text in os.environ.items() if not name.startswith("MAINSPRING_")
         }
         return {
-            **kept,
+            **stored,
             "PYTHONPATH": str(ROOT / "src"),
             "PYTHONIOENCODING": "utf-8",
             "MAINSPRING_HOME": str(self.home),
@@ -159,20 +159,20 @@ def warm() -> Warm:
 def line_with(process: subprocess.Popen[str], piece: str) -> str:
     """The first line that holds this piece; the process must say it before it ends."""
     assert process.stdout is not None
-    said = []
+    output = []
     for line in process.stdout:
-        said.append(line)
+        output.append(line)
         if piece in line:
             return line
-    raise AssertionError(f"{piece!r} was not said in:\n{''.join(said)}")
+    raise AssertionError(f"{piece!r} was not said in:\n{''.join(output)}")
 
 
 def rest_of(process: subprocess.Popen[str]) -> str:
     """Everything until the end."""
     assert process.stdout is not None
-    said = process.stdout.read()
+    output = process.stdout.read()
     process.wait(PATIENCE)
-    return said
+    return output
 
 
 @contextlib.contextmanager

@@ -187,11 +187,11 @@ def test_a_playbook_leads_to_a_paused_automation_that_passes_its_smoke_test(
     assert len(rows) == len({row["page_id"] for row in rows}) == 3
     assert active["state"] == "active"
 
-    kept = server.get(f"/automations/{one}")
-    assert kept["state"] == "active"
-    assert kept["next_due_at"] is not None
-    assert kept["definition"]["plan"][0]["config"]["source"] == follower.draft["source"]
-    assert kept["definition"]["execution"]["cost_cap_daily_usd"] == "0.5"
+    stored = server.get(f"/automations/{one}")
+    assert stored["state"] == "active"
+    assert stored["next_due_at"] is not None
+    assert stored["definition"]["plan"][0]["config"]["source"] == follower.draft["source"]
+    assert stored["definition"]["execution"]["cost_cap_daily_usd"] == "0.5"
 
 
 def test_the_tools_have_the_parameters_that_were_promised(server: Started) -> None:

@@ -107,8 +107,8 @@ def test_a_run_is_shown_step_by_step_and_can_be_read_afterwards(
     assert ended.code == 0, ended.output
     assert ended.complaints == ""
     lines = [line.split()[:2] for line in ended.out.splitlines() if line.startswith("  ")]
-    for wanted in (["✓", "names"], ["✓", "hello[0]"], ["✓", "hello[1]"], ["✓", "greet"]):
-        assert wanted in lines
+    for expected in (["✓", "names"], ["✓", "hello[0]"], ["✓", "hello[1]"], ["✓", "greet"]):
+        assert expected in lines
     assert ["–", "never"] in lines
     assert "may call inbox.post_notification" in ended.out
     assert "Succeeded" in ended.out
@@ -249,16 +249,16 @@ def _on_a_terminal(
         command, env=environment, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
     )
     os.close(theirs)
-    said, answered, waiting = b"", 0, list(typed)
+    output, answered, waiting = b"", 0, list(typed)
     with contextlib.suppress(OSError):
         while select.select([ours], [], [], PATIENCE)[0]:
-            said += os.read(ours, 65_536)
-            if waiting and waiting[0][0].encode() in said[answered:]:
-                answered = len(said)
+            output += os.read(ours, 65_536)
+            if waiting and waiting[0][0].encode() in output[answered:]:
+                answered = len(output)
                 _until_hidden(ours)
                 os.write(ours, waiting.pop(0)[1].encode() + b"\n")
     os.close(ours)
-    return Ended(process.wait(PATIENCE), said.decode(), "")
+    return Ended(process.wait(PATIENCE), output.decode(), "")
 
 
 def _until_hidden(terminal: int) -> None:
@@ -299,13 +299,13 @@ def test_a_hidden_prompt_asks_for_a_secret(mainspring: Mainspring) -> None:
 
 
 def test_a_secret_goes_in_by_a_pipe_and_does_not_come_out(mainspring: Mainspring) -> None:
-    kept = mainspring("secrets", "set", "api_token", "--json", stdin=b"s3cr3t-value\n")
-    assert kept.code == 0, kept.output
-    assert kept.json["name"] == "api_token"
+    stored = mainspring("secrets", "set", "api_token", "--json", stdin=b"s3cr3t-value\n")
+    assert stored.code == 0, stored.output
+    assert stored.json["name"] == "api_token"
 
     listed = mainspring("secrets", "list")
     assert "api_token" in listed.out
-    assert "s3cr3t-value" not in kept.output + listed.output
+    assert "s3cr3t-value" not in stored.output + listed.output
     key = mainspring.home / "master.key"
     assert key.stat().st_mode & 0o777 == 0o600
     assert mainspring("secrets", "delete", "api_token").code == 0

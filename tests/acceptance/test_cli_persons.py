@@ -160,11 +160,11 @@ def test_a_person_signs_in_at_a_terminal_and_agrees_at_a_server(
     _refused(mainspring(*at, "consents", "--json"), "no_login")
     _refused(mainspring("login", server.address, "--json"), "person_needed")
 
-    said = _signed_in(server)
-    assert "You are signed in" in said
-    (kept,) = (tmp_path / "mainspring" / "logins").iterdir()
-    assert stat.S_IMODE(os.stat(kept).st_mode) == 0o600
-    assert kept.read_text().split()[0] not in said
+    output = _signed_in(server)
+    assert "You are signed in" in output
+    (stored,) = (tmp_path / "mainspring" / "logins").iterdir()
+    assert stat.S_IMODE(os.stat(stored).st_mode) == 0o600
+    assert stored.read_text().split()[0] not in output
 
     listed = mainspring(*at, "consents", "--json").json["consents"]
     assert consent["consent_id"] in [one["consent_id"] for one in listed]
@@ -182,11 +182,11 @@ def test_a_person_signs_in_at_a_terminal_and_agrees_at_a_server(
     # The session is bound to its server: shown to no other address.
     other = mainspring("--server", "http://localhost:1", "consents", "--json")
     _refused(other, "no_login")
-    kept.chmod(0o644)
+    stored.chmod(0o644)
     assert mainspring(*at, "consents", "--json").json["code"] == "login_file"
-    kept.chmod(0o600)
+    stored.chmod(0o600)
     assert mainspring("logout", server.address).code == 0
-    assert not kept.exists()
+    assert not stored.exists()
     _refused(mainspring(*at, "consents", "--json"), "no_login")
 
 
@@ -198,9 +198,9 @@ def _signed_in(server: Started) -> str:
         code = ""
         with server.mainspring.started("login", server.address) as process:
             assert process.stdout is not None
-            told = []
+            result = []
             for line in process.stdout:
-                told.append(line)
+                result.append(line)
                 found = CODE.search(line)
                 if found is not None:
                     code = found[1]
@@ -212,4 +212,4 @@ def _signed_in(server: Started) -> str:
                     assert answer.status_code == 200, answer.text
             process.wait(PATIENCE)
     assert code
-    return "".join(told)
+    return "".join(result)

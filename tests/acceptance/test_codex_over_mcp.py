@@ -133,10 +133,10 @@ def test_an_install_lives_through_changes_upgrades_and_being_taken_back(
         await _change(call, kind, made["id"])
         await call("publish_recipe", package=_of_kind(kind, "1.1.0", newer=True))
 
-        told = await call("check_recipe_upgrade", **_entity(made))
-        assert (told["installed"], told["latest"]) == ("1.0.0", "1.1.0")
-        assert (told["has_upgrade"], told["has_user_changes"]) == (True, True)
-        assert told["change_summary"]["recipe"]
+        result = await call("check_recipe_upgrade", **_entity(made))
+        assert (result["installed"], result["latest"]) == ("1.0.0", "1.1.0")
+        assert (result["has_upgrade"], result["has_user_changes"]) == (True, True)
+        assert result["change_summary"]["recipe"]
         stands = await call.refused("upgrade_recipe", **_entity(made))
         assert (stands["status"], stands["code"]) == (409, "user_changes")
         done = await call("upgrade_recipe", **_entity(made), force=True)
@@ -192,8 +192,8 @@ def test_an_integration_is_data_and_a_bundle_moves_as_one(person: Person) -> Non
         alone = await call.refused("upgrade_recipe", **_entity(members["bundled-sites"]))
         assert alone["status"] == 409
         assert "bundle" in alone["detail"].lower()
-        told = await call("check_recipe_upgrade", **_entity(made))
-        assert (told["has_upgrade"], told["has_user_changes"]) == (True, True)
+        result = await call("check_recipe_upgrade", **_entity(made))
+        assert (result["has_upgrade"], result["has_user_changes"]) == (True, True)
         stands = await call.refused("upgrade_recipe", **_entity(made))
         assert stands["code"] == "user_changes"
         await call("upgrade_recipe", **_entity(made), force=True)

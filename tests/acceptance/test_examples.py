@@ -34,19 +34,19 @@ WITH_SOMEBODY_OUTSIDE = {"http_fetch.json", "callback_webhook.json", "secrets_in
 
 def test_every_example_is_judged_run_and_explained() -> None:
     files = {path.name for path in EXAMPLES.glob("*.json")}
-    told = set(re.findall(r"\]\((\w+\.json)\)", (EXAMPLES / "README.md").read_text()))
+    result = set(re.findall(r"\]\((\w+\.json)\)", (EXAMPLES / "README.md").read_text()))
 
     assert files == ALONE | HELD.keys() | WITH_SOMEBODY_OUTSIDE | WITH_A_MODEL
-    assert told == files
+    assert result == files
 
 
 def test_every_example_is_valid(untouched: Mainspring) -> None:
     ended = untouched("validate", *sorted(EXAMPLES.glob("*.json")), "--json")
 
-    judged = {Path(file["file"]).name: file for file in ended.json["files"]}
+    validated = {Path(file["file"]).name: file for file in ended.json["files"]}
     assert ended.code == 0, ended.output
-    assert len(judged) == len(list(EXAMPLES.glob("*.json")))
-    for name, file in judged.items():
+    assert len(validated) == len(list(EXAMPLES.glob("*.json")))
+    for name, file in validated.items():
         assert file["errors"] == [], name
         # What somebody outside must bring is all that may be doubted.
         doubts = {found["code"] for found in file["warnings"]}
@@ -225,8 +225,8 @@ def _pointed_at(double: _Double, name: str, folder: Path) -> Path:
 def test_an_example_that_calls_somebody_reaches_them(
     mainspring: Mainspring, tmp_path: Path, name: str
 ) -> None:
-    kept = mainspring("secrets", "set", "example_token", stdin=b"s3cr3t-value")
-    assert kept.code == 0, kept.output
+    stored = mainspring("secrets", "set", "example_token", stdin=b"s3cr3t-value")
+    assert stored.code == 0, stored.output
     with _somebody() as double:
         path = _pointed_at(double, name, tmp_path)
         settings = {"egress_allow": f"127.0.0.1:{double.server_port}"}

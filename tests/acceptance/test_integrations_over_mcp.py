@@ -97,11 +97,11 @@ def test_what_is_not_connected_is_listed_is_in_no_enum_and_is_refused(person: Pe
             assert not {"gmail", "calendar"} & set(await call.sources(tool))
 
         for tool in ("fetch_from_integration", "act_on_integration"):
-            told = await call.refused(tool, source="gmail", request="from:noah")
-            assert (told["status"], told["code"]) == (404, "not_connected")
-            assert "/integrations/gmail" in told["suggestion"]
-            told = await call.refused(tool, source="gmial", request="from:noah")
-            assert (told["status"], told["errors"][0]["pointer"]) == (422, "/source")
+            result = await call.refused(tool, source="gmail", request="from:noah")
+            assert (result["status"], result["code"]) == (404, "not_connected")
+            assert "/integrations/gmail" in result["suggestion"]
+            result = await call.refused(tool, source="gmial", request="from:noah")
+            assert (result["status"], result["errors"][0]["pointer"]) == (422, "/source")
 
     person.over_mcp(story)
     assert person.outside.gmail_guard.requests == []
@@ -144,8 +144,8 @@ def test_a_window_of_all_calendars_comes_in_once_that_is_connected(mailbox: Pers
             shown = await call.sources(tool)
             assert "gmail" in shown
             assert "calendar" not in shown
-        told = await call.refused("fetch_from_integration", source="calendar", input=JUNE)
-        assert told["code"] == "not_connected"
+        result = await call.refused("fetch_from_integration", source="calendar", input=JUNE)
+        assert result["code"] == "not_connected"
 
     async def both(call: Caller) -> None:
         for tool in ("fetch_from_integration", "act_on_integration"):
@@ -339,8 +339,8 @@ def test_events_and_files_are_drafted_and_edited_in_fields_of_their_own(person: 
                 "act_on_integration", install_id=install, action_name=name, input=given
             )
             one = draft["draft_id"]
-            told = await call.refused("confirm_action", draft_id=one, edits={stray: "x"})
-            assert told["errors"][0]["pointer"] == f"/edits/{stray}"
+            result = await call.refused("confirm_action", draft_id=one, edits={stray: "x"})
+            assert result["errors"][0]["pointer"] == f"/edits/{stray}"
             sent = await call("confirm_action", draft_id=one, edits=edits)
             assert (sent["status"], sent["result"].keys()) == ("confirmed", {made}), sent
 
@@ -484,8 +484,8 @@ def test_an_edited_draft_is_sent_once_by_its_approver(mailbox: Person) -> None:
     assert mailbox.ask("GET", at)["preview"] == edited["preview"]
 
     for seen, code in (({}, "draft_edited"), ({"hash": draft["hash"]}, "draft_changed")):
-        told = mailbox.refused("POST", f"{at}/confirm", seen)
-        assert (told["status"], told["code"]) == (409, code)
+        result = mailbox.refused("POST", f"{at}/confirm", seen)
+        assert (result["status"], result["code"]) == (409, code)
     # Anyone who only follows a link has agreed to nothing.
     assert mailbox.browser.get(f"{PREFIX}{at}/confirm").status_code == 405
     assert len(gmail.sent) == before
@@ -495,8 +495,8 @@ def test_an_edited_draft_is_sent_once_by_its_approver(mailbox: Person) -> None:
     assert mailbox.ask("POST", f"{at}/confirm", {"hash": edited["hash"]}) == sent
     (mail,) = gmail.sent[before:]
     assert mail["Subject"] == "Other words"
-    kept = mailbox.ask("GET", at)
-    assert (kept["status"], kept["approved_hash"]) == ("confirmed", edited["hash"])
+    stored = mailbox.ask("GET", at)
+    assert (stored["status"], stored["approved_hash"]) == ("confirmed", edited["hash"])
 
 
 def test_a_draft_whose_time_is_over_is_drafted_again_and_sent(mailbox: Person) -> None:
@@ -550,8 +550,8 @@ def test_access_that_was_taken_back_blocks_the_next_run_until_it_is_given_again(
         assert (row["connected"], row["state"]) == (False, "reconnect")
         assert row["connection"]["health"] == "reconnect"
         assert "gmail" not in await call.sources("fetch_from_integration")
-        told = await call.refused("fetch_from_integration", source="gmail", request="from:noah")
-        assert (told["status"], "Gmail" in told["detail"]) == (403, True)
+        result = await call.refused("fetch_from_integration", source="gmail", request="from:noah")
+        assert (result["status"], "Gmail" in result["detail"]) == (403, True)
 
     mailbox.over_mcp(story)
     assert "Gmail is connected" in mailbox.sign_in("gmail")
@@ -563,7 +563,7 @@ def test_access_that_was_taken_back_blocks_the_next_run_until_it_is_given_again(
 def test_what_was_read_before_a_worker_was_killed_is_written_no_second_time(
     mailbox: Person,
 ) -> None:
-    gmail, door, server = mailbox.outside.gmail, mailbox.outside.gmail_guard, mailbox.server
+    gmail, entry_point, server = mailbox.outside.gmail, mailbox.outside.gmail_guard, mailbox.server
     worker = next(one["pid"] for one in server.ready["parts"] if one["name"] == "worker")
     # On a day on which nobody tests; it is started manually.
     asked = {"source": "gmail", "every": "0 0 29 2 *"}
@@ -583,11 +583,11 @@ def test_what_was_read_before_a_worker_was_killed_is_written_no_second_time(
         )
     # Two portions are read and kept; in the middle of the third nobody answers.
     gmail.page_size = 2
-    door.silent_after = b"pageToken=p4"
+    entry_point.silent_after = b"pageToken=p4"
     run_id = mailbox.begun(automation)
-    wait_until(lambda: door.is_silent, SOON, "the third portion")
-    kept = mailbox.ask("POST", "/capabilities/list_pages", {"type": "email", "limit": 100})
-    assert sum(one["title"].startswith("News") for one in kept["pages"]) == 4
+    wait_until(lambda: entry_point.is_silent, SOON, "the third portion")
+    stored = mailbox.ask("POST", "/capabilities/list_pages", {"type": "email", "limit": 100})
+    assert sum(one["title"].startswith("News") for one in stored["pages"]) == 4
     os.kill(worker, signal.SIGKILL)
     run = mailbox.over(run_id)
     assert (run["status"], run["takeovers"]) == ("succeeded", 1), run
@@ -598,8 +598,8 @@ def test_what_was_read_before_a_worker_was_killed_is_written_no_second_time(
         assert sorted(news) == [f"News {number}" for number in range(6)]
 
     mailbox.over_mcp(story)
-    told = [one["payload"]["message_id"] for one in mailbox.told("gmail.message_received")]
-    assert sorted(told) == [f"new{number}" for number in range(6)]
+    result = [one["payload"]["message_id"] for one in mailbox.told("gmail.message_received")]
+    assert sorted(result) == [f"new{number}" for number in range(6)]
     again = mailbox.ran(automation)
     assert (again["status"], again["effects"], again["output"]["ingested_count"]) == (
         "succeeded",
@@ -612,5 +612,5 @@ def test_nothing_that_was_heard_holds_a_token(mailbox: Person) -> None:
     families = mailbox.outside.google.families
     secrets = [text for one in families for text in (one.refresh, *one.access)]
     assert secrets
-    said = "".join(mailbox.heard) + mailbox.server.log
-    assert not [one for one in secrets if one in said]
+    output = "".join(mailbox.heard) + mailbox.server.log
+    assert not [one for one in secrets if one in output]

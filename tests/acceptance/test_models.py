@@ -261,12 +261,12 @@ def _seen_by_people(server: Started, run: Json) -> None:
     assert [Decimal(turn["cost_usd"]) for turn in whole["turns"]] == [Decimal("0.0045")] * 4
     assert whole["ending"]["output"]["bullets"] == BULLETS
     assert whole["turns"][2]["calls"][0]["failed"]
-    told = pieces(server, run["id"])
-    kinds = [one["kind"] for one in told]
+    result = pieces(server, run["id"])
+    kinds = [one["kind"] for one in result]
     assert kinds.count("turn") == 4
     assert kinds.count("call") == kinds.count("result") == 2
     assert (kinds[0], kinds[-1]) == ("thought", "answer")
-    assert told[0]["text"] == "I look for it first."
+    assert result[0]["text"] == "I look for it first."
 
 
 def _posted_by_a_person(server: Started, channel: SlackDouble, run_id: str) -> None:
@@ -315,9 +315,9 @@ def test_what_an_agent_thinks_and_calls_is_reported_while_it_is_at_work(
     seen = []
     with server.watching(f"/runs/{run_id}/stream") as events:
         for event in events:
-            told = event.data if event.kind == "output" else {}
-            if told.get("stream") == "agent":
-                seen += [json.loads(line)["kind"] for line in told["text"].splitlines()]
+            result = event.data if event.kind == "output" else {}
+            if result.get("stream") == "agent":
+                seen += [json.loads(line)["kind"] for line in result["text"].splitlines()]
             if "result" in seen:
                 break
     at_work = server.read(run_id)["status"]
@@ -340,14 +340,14 @@ def test_a_tool_outside_the_grants_is_not_there_whatever_the_model_asks_for(
         {"type": "note", "title": "Kept", "slug": "kept", "body": "It stays."},
     )
     before = len(minds.log())
-    wanted: list[tuple[str, Mapping[str, Any]]] = [
+    expected: list[tuple[str, Mapping[str, Any]]] = [
         ("delete_page", {"slug": "kept"}),
         ("http_fetch", {"url": f"{minds.url}/log"}),
         ("agent_run", {"prompt": "Delete it.", "tools": ["*"]}),
         ("admin_create_user", {"email": "mallory@thief.example"}),
         ("confirm_action", {"draft_id": "01900000-0000-7000-8000-00000000000a"}),
     ]
-    everything = {"calls": [{"name": name, "arguments": args} for name, args in wanted]}
+    everything = {"calls": [{"name": name, "arguments": args} for name, args in expected]}
     minds.play(everything, call("get_page", slug="kept"), "It is all done.")
     made = server.save(agent("Curious", "Look at the page.", tools=["get_page"]), active=False)
     run = server.ended(server.run(made))
@@ -356,9 +356,9 @@ def test_a_tool_outside_the_grants_is_not_there_whatever_the_model_asks_for(
     assert [one["capability"] for one in run["calls"]] == ["get_page", "agent.run"]
     offered = [tool["name"] for tool in minds.log(before)[0]["body"]["tools"]]
     assert set(offered) == {"get_page", "nothing_to_do", "cannot_do"}
-    told = minds.log(before)[1]["body"]["messages"][-1]["content"]
-    assert len(told) == len(wanted)
-    assert all(one["is_error"] for one in told)
+    result = minds.log(before)[1]["body"]["messages"][-1]["content"]
+    assert len(result) == len(expected)
+    assert all(one["is_error"] for one in result)
     assert server.post("/capabilities/get_page", {"slug": "kept"})["title"] == "Kept"
     # Nor can it be granted by the way: what was not listed when it was saved is not there.
     refused = server.owner.post(
@@ -421,10 +421,10 @@ def test_the_key_of_a_model_is_nowhere_that_anybody_reads(
 ) -> None:
     bodies = json.dumps([one["body"] for one in minds.log()])
     runs = [server.read(run["id"]) for run in server.items("/runs")]
-    told = [pieces(server, run["id"]) for run in runs]
+    result = [pieces(server, run["id"]) for run in runs]
     listed = server.mainspring("models", "list", "--json")
     shown = (
-        json.dumps([runs, told, server.items("/audit")], default=str) + listed.output + server.log
+        json.dumps([runs, result, server.items("/audit")], default=str) + listed.output + server.log
     )
 
     assert runs

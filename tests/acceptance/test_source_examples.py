@@ -161,8 +161,8 @@ def stripe_double() -> Iterator[Stripe]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            status, said = double.answer(self.path, self.headers.get("Authorization"))
-            body = json.dumps(said).encode()
+            status, output = double.answer(self.path, self.headers.get("Authorization"))
+            body = json.dumps(output).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
@@ -347,14 +347,14 @@ def test_a_secret_travels_with_a_plain_fetch_through_the_gate(place: Place) -> N
         )
         run = await call.ran(source + shown, grants, acknowledged_http_fetch_hosts=hosts)
         assert run["stdout"].startswith("true 200 2 ")
-        told = await call.refused(
+        result = await call.refused(
             "save_automation_draft",
             name="ungranted",
             triggers=MONDAYS,
             tool_grants=[{"tool": "get_board"}],
             source=source,
         )
-        assert {(one["pointer"], one["code"]) for one in told["errors"]} == {
+        assert {(one["pointer"], one["code"]) for one in result["errors"]} == {
             ("/source", "not_granted")
         }
 
@@ -443,7 +443,7 @@ def test_the_standard_pattern_writes_only_what_is_new(place: Place) -> None:
 
 def test_a_write_to_an_integration_is_answered_as_a_draft(place: Place) -> None:
     mail = str(install_id_of("email"))
-    wanted = {
+    expected = {
         "install_id": mail,
         "action_name": "send_email",
         "input": {
@@ -461,8 +461,8 @@ def test_a_write_to_an_integration_is_answered_as_a_draft(place: Place) -> None:
             [{"tool": "act_on_integration", "params": pinned}],
         )
         by_script = json.loads(run["stdout"])
-        by_mcp = await call("act_on_integration", **wanted)
-        kept = {one["id"]: one for one in place.server.items("/drafts")}
+        by_mcp = await call("act_on_integration", **expected)
+        stored = {one["id"]: one for one in place.server.items("/drafts")}
         for draft in (by_script, by_mcp):
             assert draft.keys() >= {
                 "kind",
@@ -473,9 +473,9 @@ def test_a_write_to_an_integration_is_answered_as_a_draft(place: Place) -> None:
                 "expires_at",
                 "hash",
             }
-            assert (draft["kind"], draft["payload"]) == ("draft", wanted)
-            assert kept[draft["draft_id"]]["preview"] == draft["preview"]
-            assert kept[draft["draft_id"]]["status"] == "pending"
+            assert (draft["kind"], draft["payload"]) == ("draft", expected)
+            assert stored[draft["draft_id"]]["preview"] == draft["preview"]
+            assert stored[draft["draft_id"]]["status"] == "pending"
         wrong = await call.refused("act_on_integration", source="gmail", request="Tell Noah yes.")
         assert wrong["code"] == "not_connected"
 

@@ -269,19 +269,19 @@ def test_a_killed_supervisor_takes_everything_along_and_the_next_one_stops_in_or
 def test_a_person_is_shown_where_the_token_is_and_never_the_token(untouched: Mainspring) -> None:
     with untouched.started("up", "--port", "0") as process:
         assert process.stdout is not None
-        said = [process.stdout.readline() for _ in range(5)]
+        output = [process.stdout.readline() for _ in range(5)]
         process.send_signal(signal.SIGINT)
-        said.append(process.stdout.read())
+        output.append(process.stdout.read())
         assert process.wait(PATIENCE) == 0
 
-    told = "".join(said)
-    assert re.search(r"The API is at http://127\.0\.0\.1:\d+/api/v1\n", told)
-    (file,) = re.findall(r"token +in (\S+)", told)
+    result = "".join(output)
+    assert re.search(r"The API is at http://127\.0\.0\.1:\d+/api/v1\n", result)
+    (file,) = re.findall(r"token +in (\S+)", result)
     token = (untouched.home / file).read_text().strip()
     assert TOKEN.search(token)
-    assert token not in told
-    assert "Ctrl-C" in told
-    assert told.endswith("Stopped.\n")
+    assert token not in result
+    assert "Ctrl-C" in result
+    assert result.endswith("Stopped.\n")
 
 
 def test_the_parts_run_apart(untouched: Mainspring) -> None:

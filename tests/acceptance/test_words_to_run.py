@@ -127,8 +127,8 @@ def saved(server: Started, made: Json) -> str:
     assert server.mainspring(*words, "--json").json["code"] == "person_needed"
     done = server.mainspring.asked(*words)
     assert done.code == 0, done.output
-    kept: Json = server.get(f"/proposals/{made['proposal_id']}")
-    return str(kept["saved_as"])
+    stored: Json = server.get(f"/proposals/{made['proposal_id']}")
+    return str(stored["saved_as"])
 
 
 def actions(made: Json) -> set[str]:
@@ -159,8 +159,8 @@ def test_without_a_model_words_and_answers_become_a_saved_automation(
         "notification"
     }
     made_id = saved(server, ready)
-    kept = server.get(f"/automations/{made_id}")
-    assert (kept["state"], kept["version"]) == ("paused", 1)
+    stored = server.get(f"/automations/{made_id}")
+    assert (stored["state"], stored["version"]) == ("paused", 1)
     server.post(f"/automations/{made_id}/archive")
 
 
@@ -221,8 +221,8 @@ def test_with_a_model_words_become_a_run_that_is_finished(
     )
     assert ready["status"] == "ready", (ready["questions"], ready["problems"])
     assert ready["review"]["opinion"] == summary
-    said = [one for one in ready["review"]["flags"] if one["by"] == "model"]
-    assert [one["pointer"] for one in said] == ["/plan/0"]
+    output = [one for one in ready["review"]["flags"] if one["by"] == "model"]
+    assert [one["pointer"] for one in output] == ["/plan/0"]
     made_id = saved(server, ready)
     server.post(f"/automations/{made_id}/activate")
     run = server.ended(_set_off(server, story, made_id))

@@ -4,7 +4,7 @@
 
 Loading the product takes a command longer than most of what it is asked to do, and these
 tests give hundreds of commands. This process loads it once. Each caller connects, hands over
-the words, the environment, the folder and three open files, and is reported the exit code. A
+the words, the environment, the folder and three open files, and answers the exit code. A
 command whose caller leaves is killed; when the input of this process ends, all of them are.
 
 A forked command goes the way of ``python -m mainspring`` from its words to its last line. That
@@ -113,9 +113,9 @@ def _piped(data: bytes) -> Iterator[int]:
 
 
 def _environment() -> dict[str, str]:
-    kept = {name: text for name, text in os.environ.items() if not name.startswith("MAINSPRING_")}
+    stored = {name: text for name, text in os.environ.items() if not name.startswith("MAINSPRING_")}
     paths = f"{ROOT / 'src'}{os.pathsep}{ROOT}"
-    return {**kept, "PYTHONPATH": paths, "PYTHONIOENCODING": "utf-8"}
+    return {**stored, "PYTHONPATH": paths, "PYTHONIOENCODING": "utf-8"}
 
 
 class _Server:

@@ -43,7 +43,7 @@ def _imported(path: Path) -> set[str]:
 def _extras() -> set[str]:
     """What is asked for by those who want more; it is imported where it is used, and only then."""
     asked = PROJECT["optional-dependencies"]
-    return {_named(one) for extra, wanted in asked.items() if extra != "dev" for one in wanted}
+    return {_named(one) for extra, expected in asked.items() if extra != "dev" for one in expected}
 
 
 def _distributions() -> set[str]:
@@ -68,6 +68,6 @@ def test_every_package_the_product_asks_for_is_used() -> None:
 def test_every_package_that_is_asked_for_is_pinned() -> None:
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     pinned = {_named(line) for line in lines if not line.startswith("#")}
-    extra = [entry for wanted in PROJECT["optional-dependencies"].values() for entry in wanted]
+    extra = [entry for expected in PROJECT["optional-dependencies"].values() for entry in expected]
 
     assert set(map(_named, PROJECT["dependencies"] + extra)) - pinned == set()

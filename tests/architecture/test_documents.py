@@ -93,11 +93,11 @@ def test_decision_records_are_numbered_and_named_by_a_short_title() -> None:
 
 
 def test_decision_records_have_the_same_headings() -> None:
-    wanted = ["## Status", "## Context", "## Decision", "## Consequences"]
+    expected = ["## Status", "## Context", "## Decision", "## Consequences"]
 
     for path in _decision_records():
         headings = [line for line in path.read_text().splitlines() if line.startswith("## ")]
-        assert headings == wanted, path.name
+        assert headings == expected, path.name
 
 
 def test_the_index_of_decision_records_lists_number_title_and_status() -> None:

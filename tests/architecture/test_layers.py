@@ -78,7 +78,7 @@ def test_only_outbound_opens_a_connection() -> None:
         for path in modules("src")
         if room_of(path) != "outbound"
         for name in _imports(path)
-        if name in DOORS or any(name.startswith(door + ".") for door in DOORS)
+        if name in DOORS or any(name.startswith(entry_point + ".") for entry_point in DOORS)
     ]
 
     assert found == []

@@ -40,8 +40,8 @@ def _is_for_one_system(node: ast.stmt) -> bool:
 
 def _loud(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     for node in body:
-        told = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        if told or isinstance(node, QUIET):
+        result = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if result or isinstance(node, QUIET):
             continue
         if not _is_for_the_type_checker(node) and not _is_for_one_system(node):
             yield node

@@ -55,7 +55,7 @@ def test_every_number_and_every_sentence_is_in_the_table_once() -> None:
     sentences = [row.sentence.casefold() for row in rows]
 
     assert [number for number in numbers if numbers.count(number) > 1] == []
-    assert [said for said in sentences if sentences.count(said) > 1] == []
+    assert [output for output in sentences if sentences.count(output) > 1] == []
 
 
 def test_every_area_has_its_rows_in_order_under_the_words_on_how_to_add_one() -> None:
@@ -63,8 +63,8 @@ def test_every_area_has_its_rows_in_order_under_the_words_on_how_to_add_one() ->
 
     assert len(areas) > 5
     for area in areas:
-        kept = (ROOT / "docs" / "requirements" / f"{area.name}.toml").read_text(encoding="utf-8")
-        assert kept.startswith(HEAD), area.name
+        stored = (ROOT / "docs" / "requirements" / f"{area.name}.toml").read_text(encoding="utf-8")
+        assert stored.startswith(HEAD), area.name
         assert list(area.requirements) == in_order(area.requirements), area.name
 
 
@@ -98,10 +98,12 @@ def test_rows_are_added_in_order_and_a_known_number_only_gets_the_tests_it_lacks
     rows = rows_in(["## Rows", "A-010 | Ten. | `tests/b/test_y.py::test_z`,"])
     again = rows_in(["A-002 | Said otherwise. | tests/a/test_x.py, tests/b/test_y.py"])
 
-    door, kept = added(areas, "kept", [*rows, *again])
+    entry_point, stored = added(areas, "kept", [*rows, *again])
 
-    assert kept.requirements == (Requirement("A-010", "Ten.", ("tests/b/test_y.py::test_z",)),)
-    assert door.requirements == (replace(known, tests=("tests/a/test_x.py", "tests/b/test_y.py")),)
+    assert stored.requirements == (Requirement("A-010", "Ten.", ("tests/b/test_y.py::test_z",)),)
+    assert entry_point.requirements == (
+        replace(known, tests=("tests/a/test_x.py", "tests/b/test_y.py")),
+    )
 
 
 @pytest.mark.parametrize("line", ["A-056 | No tests.", "A-56x | Bad number. | tests/a/test_x.py"])

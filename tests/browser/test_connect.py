@@ -40,12 +40,12 @@ class Assistant:
         return f"/oauth/authorize?{urlencode(query)}"
 
     def exchanged(self, address: str, uri: str) -> dict[str, Any]:
-        told = parse_qs(urlsplit(address).query)
-        assert told["state"] == ["a state"]
+        result = parse_qs(urlsplit(address).query)
+        assert result["state"] == ["a state"]
         form: dict[str, str | float | bool] = {
             "grant_type": "authorization_code",
             "client_id": self.client_id,
-            "code": told["code"][0],
+            "code": result["code"][0],
             "code_verifier": self.verifier,
             "redirect_uri": uri,
         }
@@ -61,13 +61,13 @@ def _assistant(session: BrowserSession) -> Assistant:
     # Where the client waits for the answer.
     session.context.route("http://127.0.0.1:7777/**", arrived)
     session.context.route("https://assistant.example/**", arrived)
-    said = {
+    output = {
         "client_name": "Assistant",
         "redirect_uris": [LOOPBACK, WEB],
         "token_endpoint_auth_method": "none",
         "grant_types": ["authorization_code", "refresh_token"],
     }
-    answer = session.context.request.post("/oauth/register", data=said)
+    answer = session.context.request.post("/oauth/register", data=output)
     assert answer.ok, answer.text()
     return Assistant(session, answer.json()["client_id"], secrets.token_urlsafe(48))
 
@@ -108,7 +108,7 @@ def test_a_client_is_granted_less_than_it_asks_and_revoked(
     expect(page.get_by_text("No client is connected yet")).to_be_visible()
     assert _tools(browser_session, arguments["access_token"]) == 401
 
-    # A no is asked to the client, and a question that is over says so.
+    # A refusal is sent to the client, and a question that is over says so.
     page.goto(assistant.link(LOOPBACK))
     question = page.url
     page.get_by_role("button", name="Don’t allow").click()

@@ -74,27 +74,27 @@ def test_the_link_of_a_refusal_leads_through_signing_in_to_what_is_agreed_to(
 ) -> None:
     connect_discord(browser_session)
     made, refused = made_by_program(browser_session, digest())
-    guest = joined(browser_session, strangers, "iris@example.org")
+    oauth_client = joined(browser_session, strangers, "iris@example.org")
     strangers.clear_cookies()
 
     link = urlsplit(refused["consent"]["url"])
-    guest.goto(link.path)
-    expect(guest).to_have_url(re.compile("/sign-in"))
-    expect(guest.get_by_text("Morning digest")).to_have_count(0)
-    guest.get_by_role("textbox", name="Email").fill("iris@example.org")
-    guest.get_by_label(re.compile("^Password")).fill(PASSWORD)
-    guest.get_by_role("button", name="Sign in", exact=True).click()
-    expect(guest).to_have_url(re.compile(f"{link.path}$"))
+    oauth_client.goto(link.path)
+    expect(oauth_client).to_have_url(re.compile("/sign-in"))
+    expect(oauth_client.get_by_text("Morning digest")).to_have_count(0)
+    oauth_client.get_by_role("textbox", name="Email").fill("iris@example.org")
+    oauth_client.get_by_label(re.compile("^Password")).fill(PASSWORD)
+    oauth_client.get_by_role("button", name="Sign in", exact=True).click()
+    expect(oauth_client).to_have_url(re.compile(f"{link.path}$"))
 
-    note = guest.get_by_role("alert", name="Do you agree to what it may do?")
+    note = oauth_client.get_by_role("alert", name="Do you agree to what it may do?")
     says = f"It may post to the Discord channel {CHANNEL} as spring, and asks each time."
     expect(note).to_contain_text("A program created it.")
     expect(note).to_contain_text(says)
     assert says in [one["says"] for one in refused["consent"]["additions"]]
-    assert violations(guest) == []
+    assert violations(oauth_client) == []
     note.get_by_role("button", name="Review and agree…").click()
-    guest.get_by_role("dialog").get_by_role("button", name="Agree and activate").click()
-    expect(guest.get_by_text("It is active.").first).to_be_visible()
+    oauth_client.get_by_role("dialog").get_by_role("button", name="Agree and activate").click()
+    expect(oauth_client.get_by_text("It is active.").first).to_be_visible()
     assert state_of(browser_session, made) == "active"
     agreed = browser_session.ask("GET", f"/automations/{made}")["agreed"]
     assert agreed["via"] == "page"

@@ -88,7 +88,7 @@ def test_nothing_is_dropped_between_form_and_json_and_another_action(
     browser_session: BrowserSession,
 ) -> None:
     page = _opened(browser_session, browser_session.saved(_clock()))
-    # Another action: what the first one was reported stays until somebody takes it out.
+    # Another action: the values of the first one stay until somebody takes it out.
     action = _at(page, "/plan/1/action").get_by_role("combobox")
     action.click()
     action.fill("approval")

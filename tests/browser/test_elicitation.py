@@ -58,13 +58,13 @@ def test_a_draft_is_answered_by_the_signed_in_person_and_by_no_link(
     browser_session: BrowserSession, agrees: bool
 ) -> None:
     subject = f"The page {'yes' if agrees else 'no'}"
-    letter = {"to": ["noah@example.com"], "subject": subject, "body": "We are in."}
+    mail = {"to": ["noah@example.com"], "subject": subject, "body": "We are in."}
     with (
         httpx2.Client(base_url=browser_session.address, timeout=PATIENCE) as http,
         ThreadPoolExecutor(1) as pool,
     ):
         assistant = _Assistant(browser_session, http)
-        given = {"install_id": EMAIL, "action_name": "send_email", "input": letter}
+        given = {"install_id": EMAIL, "action_name": "send_email", "input": mail}
         made = assistant.call("act_on_integration", **given)[-1]["result"]["structuredContent"]
         confirming = pool.submit(assistant.call, "confirm_action", draft_id=made["draft_id"])
         address = f"/inbox?draft={made['draft_id']}"

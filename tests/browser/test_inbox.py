@@ -89,17 +89,17 @@ def test_a_draft_is_seen_as_an_email_edited_taken_back_and_delivered(
     other = _drafted(browser_session, "The kitchen clock", "bob@example.com")
     page = browser_session.open(f"/inbox?draft={draft}")
     chosen = _chosen(page)
-    letter = chosen.locator(".delivered")
-    expect(letter).to_contain_text("The tower clock")
-    expect(letter).to_contain_text("ada@example.com")
-    expect(letter).to_contain_text("The spring is wound.")
+    mail = chosen.locator(".delivered")
+    expect(mail).to_contain_text("The tower clock")
+    expect(mail).to_contain_text("ada@example.com")
+    expect(mail).to_contain_text("The spring is wound.")
     expect(chosen.get_by_role("link", name="this run")).to_be_visible()
     # Edited: the difference is seen as it is written, and again with the words that are kept.
     page.keyboard.press("e")
     page.get_by_role("textbox", name="Subject").fill("The tower clock goes")
     expect(chosen.locator("ins")).to_have_text(" goes")
     chosen.get_by_role("button", name="Keep these words").press("Enter")
-    expect(letter).to_contain_text("The tower clock goes")
+    expect(mail).to_contain_text("The tower clock goes")
     expect(chosen.get_by_text("These are the words now")).to_be_visible()
     expect(chosen.get_by_text("edited, wording 2")).to_be_visible()
     expect(chosen.locator(":focus")).to_have_count(1)
@@ -113,22 +113,22 @@ def test_a_draft_is_seen_as_an_email_edited_taken_back_and_delivered(
     assert _draft(browser_session, draft)["status"] == "pending"
     # Approved: it leaves after its seconds, also for anyone who went to another screen.
     page.keyboard.press("k")
-    expect(letter).to_contain_text("The tower clock goes")
+    expect(mail).to_contain_text("The tower clock goes")
     _read(page)
     page.evaluate(TWO_TAPS)
-    expect(letter).to_contain_text("The kitchen clock")
+    expect(mail).to_contain_text("The kitchen clock")
     page.get_by_role("link", name="Runs", exact=True).click()
     expect(page.get_by_role("heading", level=1, name="Runs")).to_be_visible()
     expect(page.get_by_text("Sent, exactly as it was shown.")).to_be_visible()
-    kept = _draft(browser_session, draft)
-    assert (kept["status"], kept["outcome"]) == ("confirmed", "sent")
-    assert kept["approved_hash"] == kept["hash"]
+    stored = _draft(browser_session, draft)
+    assert (stored["status"], stored["outcome"]) == ("confirmed", "sent")
+    assert stored["approved_hash"] == stored["hash"]
     sent = b"".join(browser_session.environment.post.offered)
     assert b"The tower clock goes" in sent
     assert b"The kitchen clock" not in sent
     # The other one is discarded, and says why for anyone who asks later.
     page.get_by_role("link", name=re.compile("^Inbox")).click()
-    expect(letter).to_contain_text("The kitchen clock")
+    expect(mail).to_contain_text("The kitchen clock")
     expect(page).to_have_url(re.compile(f"item={other}"))
     _read(page)
     page.keyboard.press("d")
@@ -148,9 +148,9 @@ def test_a_batch_is_approved_as_a_set_and_a_question_is_answered_on_a_phone(
     batch = str(uuid4())
 
     def drafted(who: str) -> str:
-        letter = {"to": [f"{who}@example.com"], "subject": f"For {who}", "body": "Come by."}
+        mail = {"to": [f"{who}@example.com"], "subject": f"For {who}", "body": "Come by."}
         asked = {"install_id": EMAIL, "action_name": "send_email", "batch_id": batch}
-        made = _tool(browser_session, token, "act_on_integration", {**asked, "input": letter})
+        made = _tool(browser_session, token, "act_on_integration", {**asked, "input": mail})
         return str(made["draft_id"])
 
     drafts = [drafted("carol"), drafted("dave")]

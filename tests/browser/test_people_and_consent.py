@@ -20,9 +20,9 @@ def test_a_connection_is_shared_with_the_workspace_and_withdrawn(
     browser_session: BrowserSession, strangers: BrowserContext
 ) -> None:
     connect_discord(browser_session)
-    guest = joined(browser_session, strangers, "jack@example.org")
-    guest.goto("/integrations/discord")
-    expect(guest.get_by_role("button", name="Share with the workspace")).to_have_count(0)
+    oauth_client = joined(browser_session, strangers, "jack@example.org")
+    oauth_client.goto("/integrations/discord")
+    expect(oauth_client.get_by_role("button", name="Share with the workspace")).to_have_count(0)
     page = browser_session.open("/integrations/discord")
     page.get_by_role("button", name="Share with the workspace").click()
     dialog = page.get_by_role("dialog")
@@ -31,10 +31,10 @@ def test_a_connection_is_shared_with_the_workspace_and_withdrawn(
     dialog.get_by_role("button", name="Share", exact=True).click()
     expect(page.get_by_text("It belongs to the workspace now.")).to_be_visible()
     # Another member sees whose it is, and that they use it too.
-    guest.goto("/integrations/discord")
-    expect(guest.get_by_text("spring", exact=True)).to_be_visible()
-    expect(guest.get_by_text("every member's automations may use it")).to_be_visible()
-    expect(guest.get_by_role("button", name="Share with the workspace")).to_have_count(0)
+    oauth_client.goto("/integrations/discord")
+    expect(oauth_client.get_by_text("spring", exact=True)).to_be_visible()
+    expect(oauth_client.get_by_text("every member's automations may use it")).to_be_visible()
+    expect(oauth_client.get_by_role("button", name="Share with the workspace")).to_have_count(0)
     page.get_by_role("button", name="Withdraw from the workspace").click()
     dialog.get_by_role("button", name="Withdraw", exact=True).click()
     expect(page.get_by_text("It is not shared any more.")).to_be_visible()
@@ -44,17 +44,19 @@ def test_a_connection_is_shared_with_the_workspace_and_withdrawn(
 def test_what_a_removed_member_left_is_read_and_taken_over(
     browser_session: BrowserSession, strangers: BrowserContext
 ) -> None:
-    guest = joined(browser_session, strangers, "kate@example.org")
+    oauth_client = joined(browser_session, strangers, "kate@example.org")
     plan = [step("tell", "send_email", to=["ada@example.org"], subject="Hello", text="x")]
-    csrf = guest.evaluate("async () => (await (await fetch('/api/v1/session')).json()).csrf_token")
-    answer = guest.request.post(
+    csrf = oauth_client.evaluate(
+        "async () => (await (await fetch('/api/v1/session')).json()).csrf_token"
+    )
+    answer = oauth_client.request.post(
         "/api/v1/automations",
         data=definition("Kate's letter", plan),
         headers={"X-CSRF-Token": csrf},
     )
     assert answer.ok, answer.text()
     made = str(answer.json()["id"])
-    answer = guest.request.post(
+    answer = oauth_client.request.post(
         f"/api/v1/automations/{made}/activate", headers={"X-CSRF-Token": csrf}
     )
     assert answer.ok, answer.text()
@@ -75,24 +77,24 @@ def test_what_a_removed_member_left_is_read_and_taken_over(
     dialog.get_by_role("button", name="Take over", exact=True).click()
     expect(page.get_by_text("It is yours now.")).to_be_visible()
     expect(page.get_by_role("button", name="Take over from Kate")).to_have_count(0)
-    taken = browser_session.ask("GET", f"/automations/{made}")
+    accepted = browser_session.ask("GET", f"/automations/{made}")
     # Agreed to with that: nobody asks once more.
-    assert (taken["state"], taken["paused_reason"]) == ("active", None)
+    assert (accepted["state"], accepted["paused_reason"]) == ("active", None)
 
 
 def _login(session: BrowserSession, codes: Queue[str]) -> str:
     """``mainspring login`` until it ends; its code is handed on as soon as it is printed."""
     server = session.environment.server
-    said = []
+    output = []
     with server.mainspring.started("login", server.address) as process:
         assert process.stdout is not None
         for line in process.stdout:
-            said.append(line)
+            output.append(line)
             found = CODE.search(line)
             if found is not None:
                 codes.put(found[1])
         process.wait(SOON)
-    return "".join(said)
+    return "".join(output)
 
 
 def _sign_terminal_in(page: Page, code: str, answer: str) -> None:
@@ -110,7 +112,7 @@ def test_a_terminal_is_signed_in_or_declined_by_its_code(browser_session: Browse
     page.get_by_role("textbox", name="The code on the terminal").fill("BCDF-GHJK")
     page.get_by_role("button", name="Next").click()
     expect(page.get_by_role("alert")).to_be_visible()
-    for answer, shown, told in (
+    for answer, shown, result in (
         ("Decline", "The terminal was declined. It has no access.", "declined"),
         ("Sign this terminal in", "The terminal is signed in.", "You are signed in to"),
     ):
@@ -119,7 +121,7 @@ def test_a_terminal_is_signed_in_or_declined_by_its_code(browser_session: Browse
             login = pool.submit(_login, browser_session, codes)
             _sign_terminal_in(page, codes.get(timeout=SOON), answer)
             expect(page.get_by_text(shown)).to_be_visible()
-            assert told in login.result(SOON)
+            assert result in login.result(SOON)
     page.get_by_role("link", name="in the settings").click()
     expect(page.get_by_text(re.compile("terminal")).first).to_be_visible()
 

@@ -92,8 +92,8 @@ def test_an_anonymous_visitor_signs_in_first(browser_session: BrowserSession) ->
     browser_session.context.clear_cookies()
     page = browser_session.open("/automations?search=clock")
     expect(page).to_have_url(f"{browser_session.address}/sign-in")
-    wanted = page.evaluate("() => JSON.parse(localStorage.getItem('mainspring.wanted')).path")
-    assert wanted == "/automations?search=clock"
+    expected = page.evaluate("() => JSON.parse(localStorage.getItem('mainspring.wanted')).path")
+    assert expected == "/automations?search=clock"
 
 
 def test_a_person_signed_out_while_writing_loses_nothing(browser_session: BrowserSession) -> None:
@@ -108,13 +108,13 @@ def test_a_person_signed_out_while_writing_loses_nothing(browser_session: Browse
     browser_session.context.clear_cookies()
     page.get_by_role("button", name="Save as new version").click()
     page.get_by_role("button", name="Save", exact=True).click()
-    door = page.get_by_role("dialog", name="You were signed out")
-    expect(door).to_be_visible()
+    entry_point = page.get_by_role("dialog", name="You were signed out")
+    expect(entry_point).to_be_visible()
     expect(goal).to_have_value("Keep the hour.")
     # Signed in elsewhere, and back at this tab: what was refused is pressed again.
     browser_session.context.add_cookies([{**one} for one in known])  # type: ignore[typeddict-item]
     page.evaluate("() => dispatchEvent(new Event('focus'))")
-    expect(door).to_have_count(0)
+    expect(entry_point).to_have_count(0)
     page.get_by_role("button", name="Save as new version").click()
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_text("Saved as version 2")).to_be_visible()

@@ -30,7 +30,7 @@ def test_eight_tabs_stay_usable_and_hear_what_happens(browser_session: BrowserSe
         expect(tab.get_by_role("link", name="Wind it").first).to_be_visible()
     for tab in tabs:
         tab.get_by_role("link", name="System health").click()
-        # The page says whether it is reported what happens.
+        # The page says whether it receives events.
         expect(tab.get_by_text("What happens is shown as it happens.")).to_be_visible()
 
 

@@ -60,9 +60,9 @@ def test_words_become_a_mail_that_leaves_after_a_person_said_yes(
 
     # Say yes, and it is delivered.
     inbox.click()
-    letter = page.get_by_role("region", name="What was chosen").locator(".delivered")
-    expect(letter).to_contain_text(_SAYS.decode())
+    mail = page.get_by_role("region", name="What was chosen").locator(".delivered")
+    expect(mail).to_contain_text(_SAYS.decode())
     page.get_by_role("button", name="Approve").click()
     expect(page.get_by_text("Sent, exactly as it was shown.")).to_be_visible()
     wait_until(lambda: bool(_letters(browser_session)), SOON, "the mail")
-    assert [letter.rcpt_tos for letter in _letters(browser_session)] == [["ada@example.org"]]
+    assert [mail.rcpt_tos for mail in _letters(browser_session)] == [["ada@example.org"]]

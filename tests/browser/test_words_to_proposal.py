@@ -90,8 +90,8 @@ def test_what_only_a_person_knows_is_asked_and_others_are_not_overwritten(
     page.get_by_role("button", name="Put my changes into it").click()
     page.get_by_role("button", name="Review my changes").click()
     expect(save).to_be_enabled()
-    kept = browser_session.ask("GET", path)["definition"]
-    assert (kept["name"], kept["goal"]) == ("Greeting", "Say good morning to everybody.")
+    stored = browser_session.ask("GET", path)["definition"]
+    assert (stored["name"], stored["goal"]) == ("Greeting", "Say good morning to everybody.")
 
     # What is thrown away says so, and leads on.
     page.get_by_role("button", name="Throw away").click()

@@ -50,11 +50,11 @@ def options() -> argparse.Namespace:
 
 def chosen(only: str) -> list[Check]:
     """The checks with these numbers; all of them when none is named."""
-    wanted = [number.strip().upper() for number in only.split(",") if number.strip()]
-    unknown = sorted(set(wanted) - {check.number for check in CHECKS})
+    expected = [number.strip().upper() for number in only.split(",") if number.strip()]
+    unknown = sorted(set(expected) - {check.number for check in CHECKS})
     if unknown:
         raise SystemExit(f"There is no check {', '.join(unknown)}.")
-    return [check for check in CHECKS if not wanted or check.number in wanted]
+    return [check for check in CHECKS if not expected or check.number in expected]
 
 
 async def judged(check: Check, asked: CheckOptions) -> Verdict:

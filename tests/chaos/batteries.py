@@ -28,18 +28,18 @@ async def battery(what: str, files: Sequence[str], only: str = "") -> Figure:
         stderr=asyncio.subprocess.STDOUT,
     )
     try:
-        said = (await process.communicate())[0].decode(errors="replace")
+        output = (await process.communicate())[0].decode(errors="replace")
     finally:
         if process.returncode is None:
             process.kill()
             await process.wait()
-    counted = counts(said)
+    counted = counts(output)
     passed = counted.pop("passed", 0)
     others = ", ".join(f"{number} {word}" for word, number in sorted(counted.items()) if number)
-    kept = process.returncode == 0 and passed > 0 and not others
-    if not kept:
-        sys.stderr.write(said[-4_000:])
-    return Figure(what, f"{passed} tests hold" + (f", {others}" if others else ""), "all", kept)
+    stored = process.returncode == 0 and passed > 0 and not others
+    if not stored:
+        sys.stderr.write(output[-4_000:])
+    return Figure(what, f"{passed} tests hold" + (f", {others}" if others else ""), "all", stored)
 
 
 def counts(text: str) -> dict[str, int]:

@@ -40,14 +40,14 @@ async def changed(asked: CheckOptions) -> Verdict:
         pool = [bench.pool.start() for _ in range(2)]
         await bench.until_at_work(*pool)
         mixed, seen = await _raced(bench, edits)
-        kept = await _grants_kept(bench)
+        stored = await _grants_kept(bench)
         deleted = await _archived(bench)
     after, before, skipped = await _paused(asked.of(150, 600, check=100))
     return Verdict(
         [
             none_of(f"of {edits} runs that are not one version wholly", mixed),
             at_least("versions that runs were of", seen, 2),
-            exactly("a run whose next version may do less", kept, "succeeded"),
+            exactly("a run whose next version may do less", stored, "succeeded"),
             exactly("a run whose automation was archived", deleted, "succeeded"),
             exactly("runs made after the answer to a pause", after, 0),
             at_least("runs made before it", before, 1),
@@ -96,8 +96,8 @@ async def _raced(bench: CrashBench, edits: int) -> tuple[list[str], int]:
 
 def _is_whole(row: Any) -> bool:
     """Whether what was done, by its hash, is what the version of the run says."""
-    said = [step["config"]["mark"] for step in row["document"]["plan"]]
-    return row["status"] == "succeeded" and _hash(row["marks"]) == _hash(said)
+    output = [step["config"]["mark"] for step in row["document"]["plan"]]
+    return row["status"] == "succeeded" and _hash(row["marks"]) == _hash(output)
 
 
 def _hash(marks: list[str]) -> str:

@@ -66,9 +66,11 @@ async def _planted(
         assert report.definition is not None, report.findings
         async with application.database.transaction() as tx:
             where = space or application.workspace_id
-            kept = await save(tx, where, report.definition, report.grants, FIRST_MEMBER, via="page")
-            await set_state(tx, where, kept.automation_id, "active")
-        made.append(kept.automation_id)
+            stored = await save(
+                tx, where, report.definition, report.grants, FIRST_MEMBER, via="page"
+            )
+            await set_state(tx, where, stored.automation_id, "active")
+        made.append(stored.automation_id)
     return made[0]
 
 
@@ -77,7 +79,7 @@ async def loops(asked: CheckOptions) -> Verdict:
     async with own_arena(watched=False, slots=64, lease=30.0, heartbeat=10.0) as (bench, _):
         async with bench.application.database.transaction() as tx:
             space = await add_workspace(tx, FIRST_MEMBER, "neighbours", Role.OWNER)
-        neighbour = await _planted(bench, _document("neighbour", None), space=space)
+        other_tenant = await _planted(bench, _document("neighbour", None), space=space)
         pool = [bench.pool.start() for _ in range(2)]
         await bench.until_at_work(*pool)
         bench.pool.start(role="matcher")
@@ -89,11 +91,11 @@ async def loops(asked: CheckOptions) -> Verdict:
         )
         root = await _planted(bench, _document("root", None), *_tree())
         # Not how long processes and connections take to come up is to be compared.
-        await _beside(bench, neighbour, space, 2.0)
+        await _beside(bench, other_tenant, space, 2.0)
         for _ in range(5):
-            await asyncio.gather(*(_begin(bench, neighbour, space) for _ in range(4)))
-        alone = await _beside(bench, neighbour, space, asked.of(8.0, 30.0, check=5.0))
-        async with _neighbours(bench, neighbour, space) as waits:
+            await asyncio.gather(*(_begin(bench, other_tenant, space) for _ in range(4)))
+        alone = await _beside(bench, other_tenant, space, asked.of(8.0, 30.0, check=5.0))
+        async with _neighbours(bench, other_tenant, space) as waits:
             roots = {
                 name: await _begin(bench, automation)
                 for name, automation in (("A→B→A", ping), ("fan-out", root))
@@ -167,11 +169,11 @@ async def _came_to_rest(bench: CrashBench, name: str, root: UUID, count: int) ->
     ran = [row for row in rows if row["status"] != "skipped"]
     limits = bench.application.limits
     reasons = {row["reason"] for row in rows if row["status"] == "skipped"}
-    wanted = {"chain_runs" if name == "fan-out" else "chain_depth"}
+    expected = {"chain_runs" if name == "fan-out" else "chain_depth"}
     return (
         at_most(f"{name}: runs", len(ran), limits.chain_runs),
         at_most("depth", max(row["depth"] for row in ran), limits.chain_depth),
-        exactly("recorded as", ", ".join(sorted(map(str, reasons))), ", ".join(wanted)),
+        exactly("recorded as", ", ".join(sorted(map(str, reasons))), ", ".join(expected)),
     )
 
 
@@ -223,12 +225,12 @@ async def matched(asked: CheckOptions) -> Verdict:
         )
         await matchers.until_read(bench)
         speed = await matchers.calm_speed(bench, automations, events, events)
-        wanted = matchers.expected(automations, 2 * events)
-        against = matchers.offences(wanted, await matchers.started(bench))
+        expected = matchers.expected(automations, 2 * events)
+        against = matchers.offences(expected, await matchers.started(bench))
         delay = await _after_an_unreadable_one(bench)
     return Verdict(
         [
-            none_of(f"of {len(wanted):,} matches missed, doubled or made up", against),
+            none_of(f"of {len(expected):,} matches missed, doubled or made up", against),
             told("events/s", f"{speed:.0f}")
             if asked.is_shared
             else at_least(f"events/s with {triggers:,} triggers", speed, 500),

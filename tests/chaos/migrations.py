@@ -101,12 +101,12 @@ async def _in_each_state(bench: CrashBench, each: int) -> dict[str, list[UUID]]:
 
 
 def _lost(found: Evidence, made: dict[str, list[UUID]]) -> list[str]:
-    wanted = {"failed": "failed"}
+    expected = {"failed": "failed"}
     return [
         f"run {run} ({name}) is {found.runs[run]['status'] if run in found.runs else 'gone'}"
         for name, runs in made.items()
         for run in runs
-        if run not in found.runs or found.runs[run]["status"] != wanted.get(name, "succeeded")
+        if run not in found.runs or found.runs[run]["status"] != expected.get(name, "succeeded")
     ]
 
 
@@ -132,7 +132,7 @@ async def backed_up(asked: CheckOptions) -> Verdict:
         loading = asyncio.create_task(_load(bench, automation))
         try:
             await schedulers.until_past(storm, begin + minutes * schedulers.MINUTE, 120)
-            kept = await make_backup(bench.application.database, bench.folder / "backup", None)
+            stored = await make_backup(bench.application.database, bench.folder / "backup", None)
             busy = not loading.done()
         finally:
             loading.cancel()
@@ -143,7 +143,7 @@ async def backed_up(asked: CheckOptions) -> Verdict:
     return Verdict(
         [
             exactly("taken under load", busy, True),
-            exactly("runs brought along, of", len(before), kept.rows["runs"]),
+            exactly("runs brought along, of", len(before), stored.rows["runs"]),
             at_least("of which were not over yet", _unfinished(before), 1),
             exactly("runs neither over nor able to go on", _unfinished(there), 0),
             exactly("runs that did not end well", len(there) - statuses["succeeded"], 0),

@@ -51,7 +51,7 @@ _START_SECONDS = 2.0
 async def flood(asked: CheckOptions) -> Verdict:
     """W4. In turn, so that both meet the same machine: a pause of the machine is nobody's flood."""
     rounds = asked.of(3, 9, check=1)
-    alone, beside, floods = [], [], []
+    alone, another, floods = [], [], []
     async with standing() as server:
         hook = await server.hooked("flooded")
         with open_folder() as folder:
@@ -73,7 +73,7 @@ async def flood(asked: CheckOptions) -> Verdict:
                 )
             )
             busy = await apart(server.address, other, _OTHER, _FLOOD_SECONDS, after=_START_SECONDS)
-            beside += busy["took"]
+            another += busy["took"]
             floods.append(await flooding)
         runs = await server.ask("SELECT count(*) FROM runs WHERE automation_id = $1::uuid", hook[0])
     answers = Counter(dict(steady["statuses"]))
@@ -82,7 +82,7 @@ async def flood(asked: CheckOptions) -> Verdict:
     broken = ["broken"] * sum(one["broken"] for one in floods)
     sent = sum(sum(one["statuses"].values()) for one in floods)
     strange = [one for one in answers if one not in ("202", "429")]
-    usual, crowded = asked.slowest(alone), asked.slowest(beside)
+    usual, crowded = asked.slowest(alone), asked.slowest(another)
     late = percentile(steady["took"], 0.95)
     return Verdict(
         [
@@ -94,7 +94,7 @@ async def flood(asked: CheckOptions) -> Verdict:
             ),
             none_of("other answers and broken calls", [*strange, *broken]),
             exactly("runs, for calls accepted", runs, answers["202"]),
-            exactly("the other tenant's calls accepted", len(beside), int(_OTHER * 10) * rounds),
+            exactly("the other tenant's calls accepted", len(another), int(_OTHER * 10) * rounds),
             asked.at_most("slowest of the other tenant, times that alone", crowded / usual, 2, ""),
             exactly(
                 "accepted at 100 calls a second",
@@ -107,7 +107,7 @@ async def flood(asked: CheckOptions) -> Verdict:
             told("slowest of the other alone", f"{usual:.0f} ms, beside {crowded:.0f} ms"),
             told(
                 "its median alone",
-                f"{percentile(alone, 0.5):.1f} ms, beside {percentile(beside, 0.5):.1f} ms",
+                f"{percentile(alone, 0.5):.1f} ms, beside {percentile(another, 0.5):.1f} ms",
             ),
             told(
                 "each flood",
@@ -128,10 +128,12 @@ async def _tenant(server: StartedServer, folder: Path) -> tuple[str, str]:
         assert report.definition is not None, report.findings
         async with application.database.transaction() as tx:
             space = await add_workspace(tx, FIRST_MEMBER, "others", Role.OWNER)
-            kept = await save(tx, space, report.definition, report.grants, FIRST_MEMBER, via="page")
-            await set_state(tx, space, kept.automation_id, "active")
-            _, token = await rotate(tx, space, kept.automation_id, "hook", FIRST_MEMBER)
-    return str(kept.automation_id), token
+            stored = await save(
+                tx, space, report.definition, report.grants, FIRST_MEMBER, via="page"
+            )
+            await set_state(tx, space, stored.automation_id, "active")
+            _, token = await rotate(tx, space, stored.automation_id, "hook", FIRST_MEMBER)
+    return str(stored.automation_id), token
 
 
 # The battery of the table; the others are run as well, by the tests of the sandbox.
@@ -161,10 +163,10 @@ async def resources(asked: CheckOptions) -> Verdict:
             await _neighbour(sandboxes)
         alone = [await _neighbour(sandboxes) for _ in range(_TURNS)]
         done = asyncio.Event()
-        beside = asyncio.create_task(_neighbours(sandboxes, done))
+        other = asyncio.create_task(_neighbours(sandboxes, done))
         blasts = [await light(sandboxes, name, sources[name]) for name in chosen]
         done.set()
-        waits = await beside
+        waits = await other
     peak = max(blast.peak_kb for blast in blasts) / 1024
     return Verdict(
         [

@@ -113,7 +113,7 @@ def machine() -> str:
 
 def _commit() -> str:
     try:
-        said = subprocess.run(
+        output = subprocess.run(
             ["git", "rev-parse", "--short=12", "HEAD"],
             cwd=ROOT,
             capture_output=True,
@@ -122,7 +122,7 @@ def _commit() -> str:
         )
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
-    return said.stdout.strip()
+    return output.stdout.strip()
 
 
 def _cell(text: str) -> str:

@@ -49,9 +49,9 @@ class Outside:
         )
 
     async def stumble(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        kept = self.tries[ctx.key]
-        kept.append(time.monotonic())
-        if len(kept) <= arguments.get("failures", 0):
+        stored = self.tries[ctx.key]
+        stored.append(time.monotonic())
+        if len(stored) <= arguments.get("failures", 0):
             if arguments.get("permanent"):
                 raise Invalid("The other side says no.", code="refused")
             raise UpstreamError("Not now.", code="busy", retry_after=arguments.get("retry_after"))
@@ -169,7 +169,7 @@ async def _worked(application: Application, cases: list[Case]) -> list[dict[str,
         )
         assert report.definition is not None, report.findings
         async with application.database.transaction() as tx:
-            kept = await save(
+            stored = await save(
                 tx,
                 application.workspace_id,
                 report.definition,
@@ -177,7 +177,7 @@ async def _worked(application: Application, cases: list[Case]) -> list[dict[str,
                 FIRST_MEMBER,
                 via="page",
             )
-        runs.append(RunRequest(application.workspace_id, kept.automation_id))
+        runs.append(RunRequest(application.workspace_id, stored.automation_id))
     made = [one.run_id for one in await application.dispatcher.dispatch_all(runs)]
     quick = replace(application, settings=replace(application.settings, stop_seconds=1.0))
     worker = build_worker(quick)

@@ -51,10 +51,10 @@ async def many_schedulers(asked: CheckOptions) -> Verdict:
             found = await schedulers.offences(storm)
             found += verdict.offences(await verdict.gather(bench), schedulers.SPOTS)
             nexts = await schedulers.waiting_for(bench)
-            wanted = len(schedulers.promised(storm.firsts, nexts))
+            expected = len(schedulers.promised(storm.firsts, nexts))
             late = await schedulers.delays(storm, later=True)
         name = "with a scheduler killed each minute" if kills else "undisturbed"
-        figures.append(exactly(f"runs {name}", len(bench.runs), wanted))
+        figures.append(exactly(f"runs {name}", len(bench.runs), expected))
         figures.append(none_of(f"missed, doubled or wrong {name}", found))
         delay = percentile(late, 0.99)
         figures.append(
@@ -258,13 +258,13 @@ async def silence(asked: CheckOptions) -> Verdict:
         await application.database.execute("UPDATE triggers SET next_due_at = $1", first)
         wake = first + timedelta(hours=5, minutes=55, seconds=30)
         await Scheduler(application.database, application.dispatcher, application.limits).once(wake)
-        for window, name, wanted in _WINDOWS:
+        for window, name, expected in _WINDOWS:
             rows = [
                 await application.database.fetchrow(_COUNTED, _slug(misfire, window))
                 for misfire in _POLICIES
             ]
             runs, told_of = zip(*((row["runs"], row["told"]) for row in rows if row), strict=True)
-            figures.append(exactly(f"runs with a window of {name}", runs, wanted))
+            figures.append(exactly(f"runs with a window of {name}", runs, expected))
             figures.append(exactly("ticks with a run or a reason", told_of, (72, 72, 72)))
     return Verdict(figures)
 
@@ -292,10 +292,10 @@ async def _every_five_minutes(
     report = validate(document, application.registry, application.limits)
     assert report.definition is not None, report.findings
     async with application.database.transaction() as tx:
-        kept = await save(
+        stored = await save(
             tx, application.workspace_id, report.definition, report.grants, FIRST_MEMBER, via="page"
         )
-        await set_state(tx, application.workspace_id, kept.automation_id, "active")
+        await set_state(tx, application.workspace_id, stored.automation_id, "active")
 
 
 async def windows(asked: CheckOptions) -> Verdict:

@@ -106,10 +106,10 @@ async def standing(home: Path | None = None, **environment: str) -> AsyncIterato
             stderr=log,
         )
         try:
-            said = await _ready(process, log)
-            parts = {part["name"]: part["pid"] for part in said.get("parts", [])}
-            async with httpx2.AsyncClient(base_url=said["address"], timeout=60) as client:
-                yield StartedServer(said["address"], where, parts, client)
+            output = await _ready(process, log)
+            parts = {part["name"]: part["pid"] for part in output.get("parts", [])}
+            async with httpx2.AsyncClient(base_url=output["address"], timeout=60) as client:
+                yield StartedServer(output["address"], where, parts, client)
         finally:
             await _end(process)
 

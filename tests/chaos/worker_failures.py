@@ -131,18 +131,18 @@ async def lanes(asked: CheckOptions) -> Verdict:
         await bench.until_at_work(*pool)
         queued, _ = await _fired(bench, "queue", fires, chance)
         dropped, blocked = await _fired(bench, "drop_if_running", fires, chance)
-        beside, _ = await _fired(bench, "allow_parallel", fires, chance)
+        other, _ = await _fired(bench, "allow_parallel", fires, chance)
     against = [f"queue: {pair}" for pair in overlaps(queued)]
     against += [f"drop_if_running: {pair}" for pair in overlaps(dropped)]
-    bad = [row["id"] for row in (*queued, *dropped, *beside) if row["status"] != "succeeded"]
+    bad = [row["id"] for row in (*queued, *dropped, *other) if row["status"] != "succeeded"]
     return Verdict(
         [
             none_of("overlaps under queue and drop_if_running", against),
             at_least("queued runs that went in order of arrival", len(queued), fires),
             none_of("runs that did not end well", [str(one) for one in bad]),
             asked.at_most("next fire blocked after the crash", blocked, 1.5 * _LANE_LEASE),
-            at_least("runs of allow_parallel", len(beside), fires),
-            at_least("of which began beside another", len(overlaps(beside)), 1),
+            at_least("runs of allow_parallel", len(other), fires),
+            at_least("of which began beside another", len(overlaps(other)), 1),
             told("fires that drop_if_running let through", len(dropped)),
         ],
         against,
@@ -214,7 +214,7 @@ async def poisoned(asked: CheckOptions) -> Verdict:
         async with _replaced(bench):
             alone = asked.slowest(await _good(bench, 0, many))
             bad: dict[str, UUID] = {}
-            beside = asked.slowest(await _good(bench, 1, many, bad))
+            other = asked.slowest(await _good(bench, 1, many, bad))
             await bench.until_final(asked.of(60.0, 300.0, check=240.0))
         found = await gather(bench)
     return Verdict(
@@ -226,7 +226,7 @@ async def poisoned(asked: CheckOptions) -> Verdict:
                 exactly(f"the one with an {name}", _end(found, bad[name]), _UNUSABLE)
                 for name in SPOILED
             ),
-            asked.at_most("slowest good runs, times those without poison", beside / alone, 1.5, ""),
+            asked.at_most("slowest good runs, times those without poison", other / alone, 1.5, ""),
             told("without", f"{alone:.1f} s"),
         ]
     )

@@ -119,7 +119,7 @@ async def test_a_generated_python_client_compiles_and_calls(
         environment, _CLIENTS / "requirements.txt", "api-client-python"
     )
     (tmp_path / "config.yml").write_text("post_hooks: []\n")
-    said = await _done(
+    output = await _done(
         programs / "openapi-python-client",
         "generate",
         "--path",
@@ -132,14 +132,14 @@ async def test_a_generated_python_client_compiles_and_calls(
         "config.yml",
         cwd=tmp_path,
     )
-    assert "Warning" not in said, said
-    assert "Unable" not in said, said
+    assert "Warning" not in output, output
+    assert "Unable" not in output, output
     await _done(programs / "python", "-m", "compileall", "-q", "mainspring_client", cwd=tmp_path)
 
     (tmp_path / "client.py").write_text(_PYTHON)
-    told = json.loads(await _done(programs / "python", "client.py", *asked, cwd=tmp_path))
-    assert {**told, **_ANSWERS} == told
-    assert told["automation"] == asked[3]
+    result = json.loads(await _done(programs / "python", "client.py", *asked, cwd=tmp_path))
+    assert {**result, **_ANSWERS} == result
+    assert result["automation"] == asked[3]
 
 
 @pytest.mark.own_app
@@ -158,8 +158,8 @@ async def test_a_generated_typescript_client_compiles_and_calls(
     types = (tmp_path / "schema.d.ts").read_text()
     # Only what truly has no members: a body that takes nothing, and two names of the generator's.
     empty = [line.strip() for line in types.splitlines() if "Record<string, never>" in line]
-    kept = re.compile(r'export type (webhooks|\$defs) = .*|"application/json": .*')
-    assert not [line for line in empty if not kept.fullmatch(line)]
-    told = json.loads(await _done(NODE, "rest_client.mts", *asked, cwd=tmp_path))
-    assert {**told, **_ANSWERS} == told
-    assert told["automation"] == asked[3]
+    stored = re.compile(r'export type (webhooks|\$defs) = .*|"application/json": .*')
+    assert not [line for line in empty if not stored.fullmatch(line)]
+    result = json.loads(await _done(NODE, "rest_client.mts", *asked, cwd=tmp_path))
+    assert {**result, **_ANSWERS} == result
+    assert result["automation"] == asked[3]

@@ -42,8 +42,8 @@ def _commands() -> Iterator[list[str]]:
     for found in _manifests():
         if found["kind"] == "Deployment":
             yield found["spec"]["template"]["spec"]["containers"][0]["args"]
-    (said,) = re.findall(r"^CMD (\[.*\])$", (DEPLOY / "Dockerfile").read_text(), re.MULTILINE)
-    yield json.loads(said)
+    (output,) = re.findall(r"^CMD (\[.*\])$", (DEPLOY / "Dockerfile").read_text(), re.MULTILINE)
+    yield json.loads(output)
 
 
 def test_every_setting_that_is_set_is_one() -> None:
@@ -89,8 +89,8 @@ def test_a_container_is_given_longer_to_stop_than_its_steps_are() -> None:
     for found in _manifests():
         if found["kind"] == "Deployment":
             pod = found["spec"]["template"]["spec"]
-            said = {one["name"]: one.get("value") for one in pod["containers"][0]["env"]}
-            assert pod["terminationGracePeriodSeconds"] > float(said["MAINSPRING_STOP_SECONDS"])
+            output = {one["name"]: one.get("value") for one in pod["containers"][0]["env"]}
+            assert pod["terminationGracePeriodSeconds"] > float(output["MAINSPRING_STOP_SECONDS"])
     for unit in UNITS.glob("*.service"):
         (seconds,) = re.findall(r"^TimeoutStopSec=(\d+)$", unit.read_text(), re.MULTILINE)
         assert int(seconds) > 30

@@ -57,17 +57,17 @@ async def test_every_answer_is_one_that_the_description_has(bench: Bench) -> Non
 async def test_each_role_gets_as_far_as_it_may(bench: Bench) -> None:
     async with served(bench.application) as api, bench.worker():
         await live(bench.application, api.address, api.token)
-        said = {}
+        output = {}
         for role in ROLES:
             headers = dict((await caller_of(bench.application, role)).headers)
             answers = [
                 await api.anonymous.get(f"/api/v1{path}", headers=headers)
                 for path in ("/capabilities", "/boards", "/admin/users")
             ]
-            said[role] = [answer.status_code for answer in answers]
+            output[role] = [answer.status_code for answer in answers]
 
     known = [200, 200, 404]
-    assert said == {
+    assert output == {
         "none": [401, 401, 401],
         "removed": [401, 401, 401],
         "oauth-client": [403, 403, 403],

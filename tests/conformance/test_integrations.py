@@ -122,8 +122,8 @@ def test_a_capability_belongs_to_one_integration_and_is_in_the_registry() -> Non
 
     assert set(names.values()) == {1}
     assert names.keys() <= vocabulary.capabilities.keys()
-    told = {event.type for built in BUILT.values() for event in built.events}
-    assert told <= vocabulary.events.keys()
+    result = {event.type for built in BUILT.values() for event in built.events}
+    assert result <= vocabulary.events.keys()
 
 
 def test_sources_and_kinds_are_each_of_one_integration() -> None:

@@ -48,7 +48,7 @@ async def _client(api: Api, calls: Sequence[Sequence[Any]]) -> Any:
 
 
 async def test_an_error_reaches_the_client_as_the_sentence_it_is(api: Api) -> None:
-    told = await _client(
+    result = await _client(
         api,
         [
             ["publish_event", {"type": 5, "bogus": True}],
@@ -57,7 +57,7 @@ async def test_an_error_reaches_the_client_as_the_sentence_it_is(api: Api) -> No
             ["publish_event", {"type": "client.seen"}],
         ],
     )
-    wrong, missing, neither, good = told["answers"]
+    wrong, missing, neither, good = result["answers"]
 
     for one in (wrong, missing, neither):
         assert "thrown" not in one, one
@@ -71,7 +71,7 @@ async def test_an_error_reaches_the_client_as_the_sentence_it_is(api: Api) -> No
 
 
 async def test_every_tool_is_one_that_providers_and_clients_take(api: Api) -> None:
-    told = await _client(
+    result = await _client(
         api,
         [
             ["test_echo", {"a": 1}],
@@ -80,21 +80,21 @@ async def test_every_tool_is_one_that_providers_and_clients_take(api: Api) -> No
             ["search", {"q": "zebra", "query": "zebra"}],
         ],
     )
-    tools = {tool["name"]: tool for tool in told["tools"]}
+    tools = {tool["name"]: tool for tool in result["tools"]}
 
     assert not [name for name in tools if not re.fullmatch("[a-zA-Z0-9_-]{1,64}", name)]
     assert not [name for name, one in tools.items() if set(COMPOSED) & one["inputSchema"].keys()]
-    assert "x-mainspring" not in json.dumps(told["tools"])
+    assert "x-mainspring" not in json.dumps(result["tools"])
     assert "test_echo" in tools
     assert "test.echo" not in tools
     assert "Give one of these: q; query; text; tags; since." in tools["search"]["description"]
-    by_alias, by_name, found, twice = told["answers"]
+    by_alias, by_name, found, twice = result["answers"]
     assert by_alias["result"]["structuredContent"] == {"a": 1}
     assert by_name["result"]["structuredContent"] == {"a": 2}
     assert found["result"]["structuredContent"]["pages"] == []
     # The server validates the whole schema, whatever the client was shown.
     assert twice["result"]["isError"] is True
-    assert "unknown format" not in told["stderr"]
+    assert "unknown format" not in result["stderr"]
 
 
 async def test_a_long_run_is_answered_in_time_and_found_again(
@@ -103,10 +103,10 @@ async def test_a_long_run_is_answered_in_time_and_found_again(
     monkeypatch.setattr(server, "CLIENT_SECONDS", 1.0)
     automation = await CapabilityClient(bench).save(source="return 1;")
     asked = {"automation_id": automation, "wait_seconds": 300}
-    told = await _client(
+    result = await _client(
         api, [["run_automation_once", asked, {"progress": True}], ["run_automation_once", asked]]
     )
-    first, again = told["answers"]
+    first, again = result["answers"]
 
     late = first["result"]["structuredContent"]
     assert late["timed_out"] is True

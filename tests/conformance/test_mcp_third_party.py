@@ -20,13 +20,13 @@ async def _used(room: ConnectionBench, connection: McpConnection) -> None:
     async with room.outside.session(HERE, connection.id) as session:
         tools = {one.name: one for one in await session.tools()}
         echoed = await session.call("echo", {"message": "hello"}, key="k")
-        told = await session.call("get-structured-content", {"location": "Chicago"}, key="k")
+        result = await session.call("get-structured-content", {"location": "Chicago"}, key="k")
         picture = await session.call("get-tiny-image", {}, key="k")
 
     assert tools["get-sum"].hints["readOnlyHint"] is True
     assert tools["get-structured-content"].output_schema is not None
     assert echoed.value["text"] == "Echo: hello"
-    assert told.value.keys() == {"temperature", "conditions", "humidity"}
+    assert result.value.keys() == {"temperature", "conditions", "humidity"}
     assert picture.value["others"][0]["mime_type"] == "image/png"
 
 

@@ -130,7 +130,7 @@ async def _rage(
 def _report(parsed: argparse.Namespace, figures: Figures) -> bool:
     found = figures.found
     against = offences(found)
-    delays = [taken.claimed for taken in takeovers(found, parsed.lease)]
+    delays = [accepted.claimed for accepted in takeovers(found, parsed.lease)]
     if parsed.storm == "workers":
         most = parsed.lease + TAKEOVER_SECONDS + parsed.poll
         against += [f"a takeover took {s:.2f} s" for s in delays if not parsed.lease <= s <= most]
@@ -155,12 +155,12 @@ async def _rage_over_matchers(parsed: argparse.Namespace, chance: random.Random)
         await matchers.strike_matchers(bench, chance, automations=automations, **sizes)
         settled = await matchers.until_read(bench)
         speed = await matchers.calm_speed(bench, automations, parsed.events, parsed.events)
-        wanted = matchers.expected(automations, 2 * parsed.events)
-        against = matchers.offences(wanted, await matchers.started(bench))
+        expected = matchers.expected(automations, 2 * parsed.events)
+        against = matchers.offences(expected, await matchers.started(bench))
     return _tell(
         f"matchers, {parsed.kills} blows, {parsed.events} events and {parsed.triggers} triggers",
         against,
-        f"{len(wanted)} runs wanted, settled {settled:.1f} s after the last event, "
+        f"{len(expected)} runs wanted, settled {settled:.1f} s after the last event, "
         f"{speed:,.0f} events/s in the calm after it",
     )
 
@@ -212,8 +212,8 @@ def main() -> None:
     if parsed.seed is None:
         parsed.seed = random.randrange(1_000_000)
     say(f"seed {parsed.seed}")
-    kept = uvloop.run(STORMS[parsed.storm](parsed, random.Random(parsed.seed)))
-    sys.exit(0 if kept else 1)
+    stored = uvloop.run(STORMS[parsed.storm](parsed, random.Random(parsed.seed)))
+    sys.exit(0 if stored else 1)
 
 
 if __name__ == "__main__":

@@ -102,7 +102,7 @@ class CrashBench:
         report = validate(document, self.application.registry, self.application.limits)
         assert report.definition is not None, report.findings
         async with self.application.database.transaction() as tx:
-            kept = await save(
+            stored = await save(
                 tx,
                 self.application.workspace_id,
                 report.definition,
@@ -110,7 +110,7 @@ class CrashBench:
                 FIRST_MEMBER,
                 via="page",
             )
-        return kept.automation_id
+        return stored.automation_id
 
     async def dispatch(self, automation_id: UUID, count: int) -> list[UUID]:
         """Hands runs in, each under a key: a broken connection hands in nothing twice."""
@@ -157,13 +157,13 @@ class CrashBench:
 
     async def until_final(self, seconds: float, runs: Sequence[UUID] | None = None) -> float:
         """Waits until each run has ended, in whatever way."""
-        wanted = self.runs if runs is None else list(runs)
+        expected = self.runs if runs is None else list(runs)
 
         async def ended() -> bool:
-            found = await self.statuses(wanted)
-            return len(found) == len(wanted) and set(found.values()) <= FINAL
+            found = await self.statuses(expected)
+            return len(found) == len(expected) and set(found.values()) <= FINAL
 
-        return await self.until(ended, seconds, f"{len(wanted)} runs have ended")
+        return await self.until(ended, seconds, f"{len(expected)} runs have ended")
 
     async def until_ended(self, member: WorkerProcess, seconds: float) -> int:
         """Waits until a worker has ended by itself; answers its exit code."""
@@ -195,12 +195,12 @@ class CrashBench:
 
     async def until_at_work(self, *members: WorkerProcess, seconds: float = 20.0) -> None:
         """Waits until the workers have registered."""
-        wanted = {member.pid for member in members}
+        expected = {member.pid for member in members}
 
         async def there() -> bool:
-            return wanted <= await self.registered()
+            return expected <= await self.registered()
 
-        await self.until(there, seconds, f"workers {sorted(wanted)} have registered")
+        await self.until(there, seconds, f"workers {sorted(expected)} have registered")
 
 
 @asynccontextmanager

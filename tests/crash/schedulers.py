@@ -184,9 +184,9 @@ async def offences(storm: SchedulerStress) -> list[str]:
     assert not storm.alive, "somebody is still firing"
     rows = await _runs(storm.bench)
     found = Counter((row["trigger_id"], _moment(row, "scheduled_for")) for row in rows)
-    wanted = promised(storm.firsts, await waiting_for(storm.bench))
-    against = [f"missed: {pair}" for pair in wanted - found.keys()]
-    against += [f"started for nothing: {pair}" for pair in found.keys() - wanted]
+    expected = promised(storm.firsts, await waiting_for(storm.bench))
+    against = [f"missed: {pair}" for pair in expected - found.keys()]
+    against += [f"started for nothing: {pair}" for pair in found.keys() - expected]
     against += [f"started {count} times: {pair}" for pair, count in found.items() if count > 1]
     return against + gaps(rows)
 

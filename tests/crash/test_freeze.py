@@ -79,7 +79,7 @@ async def test_a_worker_that_wakes_up_after_its_lease_writes_nothing_and_goes_on
     assert sleeping <= {move.pid for move in found.moves if move.is_claim and move.run_id in early}
     assert [move for move in after if move.run_id in early] == []
     assert {move.run_id for move in after} == set(late)
-    assert min(taken.put_back for taken in takeovers(found, LEASE)) >= LEASE
+    assert min(accepted.put_back for accepted in takeovers(found, LEASE)) >= LEASE
 
 
 async def test_a_worker_frozen_inside_a_transaction_keeps_nobody_from_its_runs(

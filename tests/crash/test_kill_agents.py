@@ -53,17 +53,17 @@ def think(seen: Seen) -> Answer:
     turn = turn_of(seen)
     marks = {"mark": f"turn {turn}"}
     calls = (Call("ledger_keep", marks), Call("ledger_apply", marks)) if turn < TURNS - 1 else ()
-    said = "" if calls else "It is done."
-    return Answer(said, calls=calls, input_tokens=1_000, output_tokens=10, seconds=0.25)
+    output = "" if calls else "It is done."
+    return Answer(output, calls=calls, input_tokens=1_000, output_tokens=10, seconds=0.25)
 
 
 def conversations(server: ModelServer) -> dict[str, list[int]]:
     """By run: the turns that were asked for, in the order in which they arrived."""
     found: dict[str, list[int]] = {}
     for seen in server.seen:
-        told = RUN_ID.search(seen.turns[0].text)
-        assert told is not None
-        found.setdefault(told[1], []).append(turn_of(seen))
+        result = RUN_ID.search(seen.turns[0].text)
+        assert result is not None
+        found.setdefault(result[1], []).append(turn_of(seen))
     return found
 
 
@@ -76,10 +76,10 @@ async def _fetch(bench: CrashBench, query: str) -> Sequence[Any]:
 
 
 async def _connect(bench: CrashBench, server: ModelServer) -> None:
-    said = {"kind": "anthropic", "base_url": server.url}
+    output = {"kind": "anthropic", "base_url": server.url}
     async with bench.application.database.transaction() as tx:
         await connect(
-            tx, bench.application.vault, ModelConnectionSpec(None, "anthropic", said, KEY, None)
+            tx, bench.application.vault, ModelConnectionSpec(None, "anthropic", output, KEY, None)
         )
 
 
@@ -127,13 +127,13 @@ async def test_agents_survive_the_death_of_their_workers_and_pay_for_no_turn_twi
         [books] = await _fetch(
             bench, "SELECT (SELECT sum(usd) FROM spend) AS spent, sum(cost_usd) AS runs FROM runs"
         )
-        kept = [row["value"] for row in await _fetch(bench, "SELECT value FROM automation_kv")]
+        stored = [row["value"] for row in await _fetch(bench, "SELECT value FROM automation_kv")]
         applied = bench.ledger.begun()
     assert set(statuses.values()) == {"succeeded"}
     assert server.refusals == []
     _paid_once(server, turns, asks, books)
-    assert len(kept) == RUNS * (TURNS - 1)
-    assert set(kept) == {1}, "a tool's write was done twice"
+    assert len(stored) == RUNS * (TURNS - 1)
+    assert set(stored) == {1}, "a tool's write was done twice"
     assert len({entry.key for entry in applied}) == 2 * RUNS * (TURNS - 1)
 
 

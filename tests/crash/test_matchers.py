@@ -32,9 +32,9 @@ async def test_matchers_killed_at_random_miss_no_event_and_double_none(
             bench, chance, automations=automations, events=EVENTS, kills=KILLS, pause=0.3
         )
         await until_read(bench)
-        wanted = expected(automations, EVENTS)
-        assert len(wanted) >= EVENTS * 9 // 10
-        assert offences(wanted, await started(bench)) == []
+        required = expected(automations, EVENTS)
+        assert len(required) >= EVENTS * 9 // 10
+        assert offences(required, await started(bench)) == []
 
 
 @pytest.mark.parametrize("point", ["read", "handled", "moved", "committed"])

@@ -58,13 +58,13 @@ async def gather(bench: CrashBench) -> Evidence:
         async with connection.transaction(isolation="repeatable_read", readonly=True):
             runs = await connection.fetch("SELECT * FROM runs")
             steps = await connection.fetch("SELECT run_id, step, item, status FROM steps")
-            kept = await connection.fetch("SELECT key, value FROM automation_kv")
+            stored = await connection.fetch("SELECT key, value FROM automation_kv")
             moves, writes = await read_moves(connection), await read_writes(connection)
             leases = await read_leases(connection)
         records = [
             Record((row["run_id"], row["step"], row["item"]), row["status"]) for row in steps
         ]
-        counted = {Entry(row["key"], 0, 0, "").place: row["value"] for row in kept}
+        counted = {Entry(row["key"], 0, 0, "").place: row["value"] for row in stored}
         return Evidence(
             list(bench.runs),
             {row["id"]: dict(row) for row in runs},
@@ -104,11 +104,11 @@ def misrecorded_steps(
     for record in found.records:
         run_id, step, item = record.place
         records[run_id][step, item, record.status] += 1
-    wanted = Counter((step, item, "succeeded") for step, item in spots)
+    expected = Counter((step, item, "succeeded") for step, item in spots)
     return [
         f"run {run_id} recorded {dict(records[run_id])}"
         for run_id in among or found.dispatched
-        if records[run_id] != wanted
+        if records[run_id] != expected
     ]
 
 

@@ -55,9 +55,9 @@ async def plant(bench: CrashBench) -> WebhookStress:
     async with bench.application.database.transaction() as tx:
         await set_state(tx, space, automation_id, "active")
         _, token = await rotate(tx, space, automation_id, "hook", FIRST_MEMBER)
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port = int(taken.getsockname()[1])
+    with socket.socket() as accepted:
+        accepted.bind(("127.0.0.1", 0))
+        port = int(accepted.getsockname()[1])
     return WebhookStress(bench, automation_id, token, port)
 
 
@@ -78,8 +78,8 @@ async def strike_api(
 
 async def _until_some_answered(storm: WebhookStress, portion: range, chance: random.Random) -> None:
     """A blow falls while answers come in: never before the first, seldom after the last."""
-    wanted = chance.randrange(1, max(len(portion) - SENDERS, 2))
-    while sum(f"key-{n}" in storm.answered for n in portion) < wanted:
+    expected = chance.randrange(1, max(len(portion) - SENDERS, 2))
+    while sum(f"key-{n}" in storm.answered for n in portion) < expected:
         await asyncio.sleep(0.002)
 
 

@@ -88,9 +88,9 @@ class WorkerPool:
 
     def log_tail(self) -> str:
         """The last things the workers said, for the message of a failed test."""
-        said = []
+        output = []
         for member in self.members:
             text = member.log.read_text(errors="replace")[-_TAIL:].strip()
             if text:
-                said.append(f"worker {member.pid} (exit {member.exit_code}):\n{text}")
-        return "\n".join(said)
+                output.append(f"worker {member.pid} (exit {member.exit_code}):\n{text}")
+        return "\n".join(output)

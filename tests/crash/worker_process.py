@@ -44,7 +44,7 @@ SIGNALS: dict[Fate, signal.Signals] = {
 
 @dataclass(frozen=True, slots=True)
 class WorkerOptions:
-    """Everything a worker process is reported."""
+    """The options of a worker process."""
 
     url: str
     home: str

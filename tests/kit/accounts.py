@@ -272,7 +272,7 @@ class Accounts:
 async def house_of(settings: Settings, provider: OAuthProvider) -> AsyncIterator[Application]:
     """The whole product with these integrations in addition to its own."""
     database = await Database.open(settings)
-    shelf = (
+    catalog = (
         notebook(provider.url, provider.pair),
         diary(provider.url, provider.pair),
         keyed(provider.url, provider.pair),
@@ -284,7 +284,7 @@ async def house_of(settings: Settings, provider: OAuthProvider) -> AsyncIterator
         settings=settings,
         vault=vault,
         database=database,
-        integrations=shelf,
+        integrations=catalog,
         capabilities=[PICK],
     )
     application = build_application(settings, Limits(), registry, database)

@@ -98,10 +98,10 @@ async def _listening(app: FastAPI, token: str, application: Application) -> Asyn
         httpx2.AsyncClient(
             base_url=address, headers=known, timeout=PATIENCE, verify=False
         ) as program,
-        httpx2.AsyncClient(base_url=address, timeout=PATIENCE, verify=False) as stranger,
+        httpx2.AsyncClient(base_url=address, timeout=PATIENCE, verify=False) as anonymous,
     ):
         try:
-            yield Api(app, address, token, client, program, stranger, application)
+            yield Api(app, address, token, client, program, anonymous, application)
         finally:
             stop.set()
             await serving

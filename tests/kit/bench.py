@@ -81,11 +81,11 @@ class Bench:
         self, run_id: UUID, *statuses: str, patience: float = PATIENCE
     ) -> dict[str, Any]:
         """Waits for the record to say one of the statuses (by default: any end)."""
-        wanted = statuses or tuple(FINAL)
+        expected = statuses or tuple(FINAL)
         async with asyncio.timeout(patience):
             while True:
                 run = await self.read(run_id)
-                if run["status"] in wanted:
+                if run["status"] in expected:
                     return run
                 await asyncio.sleep(0.01)
 

@@ -213,14 +213,14 @@ def connect_discord(session: BrowserSession) -> None:
 def joined(session: BrowserSession, strangers: BrowserContext, email: str) -> Page:
     """A new editor of this workspace, signed in with a password."""
     invited = session.ask("POST", "/invitations", {"email": email, "role": "editor"})
-    guest = strangers.new_page()
-    guest.goto("/sign-in#" + str(invited["link"]).partition("#")[2])
-    guest.get_by_role("button", name=re.compile("^Join")).click()
-    guest.get_by_role("textbox", name="Your name").fill(email.partition("@")[0].capitalize())
-    guest.get_by_label(re.compile("^Password")).fill(PASSWORD)
-    guest.get_by_role("button", name="Save and go on").click()
-    expect(guest.get_by_role("link", name="Home")).to_be_visible()
-    return guest
+    oauth_client = strangers.new_page()
+    oauth_client.goto("/sign-in#" + str(invited["link"]).partition("#")[2])
+    oauth_client.get_by_role("button", name=re.compile("^Join")).click()
+    oauth_client.get_by_role("textbox", name="Your name").fill(email.partition("@")[0].capitalize())
+    oauth_client.get_by_label(re.compile("^Password")).fill(PASSWORD)
+    oauth_client.get_by_role("button", name="Save and go on").click()
+    expect(oauth_client.get_by_role("link", name="Home")).to_be_visible()
+    return oauth_client
 
 
 def settle(page: Page, path: str) -> None:

@@ -76,11 +76,11 @@ class _CachedApp:
 @contextmanager
 def kept_app(services: ApplicationServices) -> Iterator[FastAPI]:
     """An application over these services, for as long as the block lasts."""
-    wanted = _made_from(services)
+    expected = _made_from(services)
     free = _free()
-    found = next((one for one in free if one.made_from == wanted), None)
+    found = next((one for one in free if one.made_from == expected), None)
     if found is None:
-        found = _build(services, wanted)
+        found = _build(services, expected)
     else:
         free.remove(found)
     found.start_worker(services)

@@ -179,9 +179,9 @@ class ImportHarness:
             found = httpx2.Response(504, json={"detail": "Nothing was answered.", "code": "late"})
         kind = found.headers.get("content-type", "").partition(";")[0]
         seconds = time.monotonic() - began
-        said = ImportAnswer(what, door, found.status_code, kind, found.text, seconds)
-        self.answers.append(said)
-        return said
+        output = ImportAnswer(what, door, found.status_code, kind, found.text, seconds)
+        self.answers.append(output)
+        return output
 
 
 ImportEndpoint = Callable[[ImportHarness, ForeignDocument], Awaitable[httpx2.Response]]
@@ -389,8 +389,8 @@ async def _whole(url: str, home: Path) -> int:
     async with porch(url, home) as made:
         with watched(made):
             for what in (*made.everything(), *heavy()):
-                for door in ENDPOINTS:
-                    await made.send(what, door)
+                for entry_point in ENDPOINTS:
+                    await made.send(what, entry_point)
         found = await tables(made)
     bad = [f"{fault}: {one.label}" for one in made.answers for fault in faults(made, one)]
     bad += [
@@ -398,7 +398,9 @@ async def _whole(url: str, home: Path) -> int:
     ]
     slowest = sorted(made.answers, key=lambda one: -one.seconds)[:5]
     counts = Counter((one.entry_point, one.status) for one in made.answers)
-    lines = [f"{door:18}{status:5}{count:6}" for (door, status), count in counts.items()]
+    lines = [
+        f"{entry_point:18}{status:5}{count:6}" for (entry_point, status), count in counts.items()
+    ]
     lines += [
         f"slowest: {one.seconds:.2f} s {one.entry_point} <- {one.what.name}" for one in slowest
     ]

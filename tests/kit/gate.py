@@ -40,12 +40,14 @@ class Market:
             return Decimal(str(arguments["most"]))
 
         paid = Annotations(price=priced)
-        kept = Annotations(effect=Effect.KEEP, transactional=True, price=priced)
+        stored = Annotations(effect=Effect.KEEP, transactional=True, price=priced)
         quiet = Annotations(effect=Effect.KEEP, stub=lambda given: {"id": given.get("mark")})
         people = Annotations(audience=Audience.PEOPLE)
         return (
             Capability("test.priced", "Cost", ANYTHING, ANYTHING, self._buy, annotations=paid),
-            Capability("test.priced_keep", "Cost", ANYTHING, ANYTHING, self._buy, annotations=kept),
+            Capability(
+                "test.priced_keep", "Cost", ANYTHING, ANYTHING, self._buy, annotations=stored
+            ),
             Capability(
                 "test.keep",
                 "Keep",

@@ -76,7 +76,7 @@ def _ours(bait: Bait) -> dict[str, Json]:
 
 
 def _templates(bait: Bait) -> dict[str, Json]:
-    wanted = {
+    expected = {
         "code": f"{{{{ ''.__class__.__mro__[1].__subclasses__() }}}}{bait.touch}",
         "import": "{{ __import__('os').system('" + bait.shell.replace("'", "") + "') }}",
         "globals": "{{ cycler.__init__.__globals__.os.popen('id').read() }}",
@@ -102,17 +102,17 @@ def _templates(bait: Bait) -> dict[str, Json]:
     }
     shown = {
         f"template {name}": {"plan": [_step("a", "transform_data", {"output": {"x": text}})]}
-        for name, text in wanted.items()
+        for name, text in expected.items()
     }
-    note = _step("b", "notification", {"title": wanted["globals"], "message_template": "x"})
+    note = _step("b", "notification", {"title": expected["globals"], "message_template": "x"})
     return shown | {
-        "template in a condition": {"plan": [{**note, "when": wanted["import"]}]},
+        "template in a condition": {"plan": [{**note, "when": expected["import"]}]},
         "template in a title": {"plan": [note]},
-        "template in a key": {"execution": {"concurrency_key": wanted["attribute"]}},
+        "template in a key": {"execution": {"concurrency_key": expected["attribute"]}},
         "template in items": {
-            "plan": [_step("a", "for_each", {"items": wanted["endless"], "steps": [note]})]
+            "plan": [_step("a", "for_each", {"items": expected["endless"], "steps": [note]})]
         },
-        "template in a name": {"name": wanted["code"], "goal": wanted["import"]},
+        "template in a name": {"name": expected["code"], "goal": expected["import"]},
         "filter without an end": {
             "triggers": [
                 {

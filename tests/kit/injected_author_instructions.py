@@ -199,10 +199,10 @@ def orders_by(way: str, facts: Facts, turn: int = 0) -> list[InjectedInstruction
     """
     begin = WAYS.index(way)
     found = []
-    for place, errand in enumerate(author_errands(facts)):
+    for place, action in enumerate(author_errands(facts)):
         if (place + begin + turn) % TURNS == 0:
             sign = f"zq{begin * 1_000 + place:04}kx"
-            found.append(worded(errand, WORDINGS[(place * 5 + begin) % len(WORDINGS)], sign))
+            found.append(worded(action, WORDINGS[(place * 5 + begin) % len(WORDINGS)], sign))
     return found
 
 

@@ -330,12 +330,12 @@ _STRIDE: Final = 5
 def corpus(facts: Facts, each: int = len(WORDINGS)) -> tuple[InjectedInstruction, ...]:
     """Every action in so many phrasings, which change from action to action."""
     pairs = [
-        (errand, WORDINGS[(place + turn * _STRIDE) % len(WORDINGS)])
-        for place, errand in enumerate(errands(facts))
+        (action, WORDINGS[(place + turn * _STRIDE) % len(WORDINGS)])
+        for place, action in enumerate(errands(facts))
         for turn in range(each)
     ]
     # A sign is no word that anybody uses, and none that begins another one.
     return tuple(
-        worded(errand, wording, f"zq{number:04}kx")
-        for number, (errand, wording) in enumerate(pairs, 1)
+        worded(action, wording, f"zq{number:04}kx")
+        for number, (action, wording) in enumerate(pairs, 1)
     )

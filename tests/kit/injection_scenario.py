@@ -110,8 +110,8 @@ class InjectionHarness:
         return made
 
     async def run(self, automation_id: str, **inputs: Any) -> UUID:
-        told = await self.ask("POST", f"/automations/{automation_id}/run", {"inputs": inputs})
-        return UUID(told["run_id"])
+        result = await self.ask("POST", f"/automations/{automation_id}/run", {"inputs": inputs})
+        return UUID(result["run_id"])
 
     async def ended(self, run_ids: Sequence[UUID], patience: float = 120.0) -> list[dict[str, Any]]:
         return [await self.bench.until(run_id, patience=patience) for run_id in run_ids]
@@ -198,7 +198,7 @@ def task(tools: Sequence[str], prompt: str, shop: str, **more: Any) -> dict[str,
 
 def widest(prompt: str) -> dict[str, Any]:
     """An automation whose agent has every tool that a pattern can match, but those of jobs."""
-    every = [f"{letter}*" for letter in "abcdefgilpqrstu"]
+    every = [f"{mail}*" for mail in "abcdefgilpqrstu"]
     config = {"prompt": prompt, "tools": every, "model": MODELS[0], "max_tokens": 512}
     inputs = {"type": "object", "properties": {"text": {"type": "string"}}}
     return {
@@ -227,8 +227,8 @@ async def world() -> AsyncIterator[World]:
             writer.write(f"HTTP/1.1 302 -\r\nLocation: {reports[AWAY]}\r\n\r\n".encode())
             return
         # It hands back what it was sent, as many servers do when they explain themselves.
-        said = {"report": reports.get(path, "Nothing."), "you_sent": head.decode("latin-1")}
-        body = json.dumps(said).encode()
+        output = {"report": reports.get(path, "Nothing."), "you_sent": head.decode("latin-1")}
+        body = json.dumps(output).encode()
         lines = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {len(body)}"
         writer.write(f"{lines}\r\n\r\n".encode() + body)
 

@@ -55,9 +55,9 @@ def _envelope(arguments: Mapping[str, Any]) -> DraftMetadata:
 
 
 def _preview(arguments: Mapping[str, Any]) -> str:
-    letter = arguments["input"]
-    files = len(letter.get("attachments", ()))
-    return f"Send to {', '.join(letter['to'])}: {letter['body']} ({files} files)"
+    mail = arguments["input"]
+    files = len(mail.get("attachments", ()))
+    return f"Send to {', '.join(mail['to'])}: {mail['body']} ({files} files)"
 
 
 @dataclass(slots=True)
@@ -83,8 +83,8 @@ class MailDrafts:
 
     async def draft(self, body: str = "Hello", **more: Any) -> dict[str, Any]:
         outer = {name: more.pop(name) for name in ("batch_id", "notify") if name in more}
-        letter = {"to": ["ada@example.com"], "body": body, **more}
-        held: dict[str, Any] = await self.ask("test.letter", {"input": letter, **outer})
+        mail = {"to": ["ada@example.com"], "body": body, **more}
+        held: dict[str, Any] = await self.ask("test.letter", {"input": mail, **outer})
         return held
 
     async def confirm(

@@ -93,8 +93,8 @@ class WithHeaders:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         names = {name for name, _ in self._headers}
-        kept = [pair for pair in scope["headers"] if pair[0] not in names]
-        await self._app({**scope, "headers": [*kept, *self._headers]}, receive, send)
+        stored = [pair for pair in scope["headers"] if pair[0] not in names]
+        await self._app({**scope, "headers": [*stored, *self._headers]}, receive, send)
 
 
 @asynccontextmanager

@@ -185,10 +185,12 @@ class McpDouble:
                 head = await reader.readuntil(b"\r\n\r\n")
                 method, path, headers = _read_head(head)
                 body = await reader.readexactly(int(headers.get("content-length", "0")))
-                said = await self._answered(Sent(method, path, headers, _read_body(headers, body)))
-                if not said:
+                output = await self._answered(
+                    Sent(method, path, headers, _read_body(headers, body))
+                )
+                if not output:
                     break
-                writer.write(said)
+                writer.write(output)
                 await writer.drain()
         self._tasks.discard(task)
         writer.close()

@@ -308,12 +308,12 @@ def _wrong_message(
 def _wrong_results(
     place: int, message: Mapping[str, Any], open_ids: list[str], kinds: list[Any]
 ) -> Iterator[str]:
-    answered = [told for told, _ in _turn(message).results]
-    for told in answered:
-        if told not in open_ids:
+    answered = [result for result, _ in _turn(message).results]
+    for result in answered:
+        if result not in open_ids:
             yield (
                 f"messages.{place}.content.0: unexpected `tool_use_id` found in `tool_result` "
-                f"blocks: {told}. Each `tool_result` block must have a corresponding `tool_use` "
+                f"blocks: {result}. Each `tool_result` block must have a corresponding `tool_use` "
                 "block in the previous message."
             )
     missing = [one for one in open_ids if one not in answered]

@@ -43,8 +43,8 @@ def obedient(seen: Seen) -> Answer:
             calls.append(Call(name, arguments))
     if calls and seen.choice != "none":
         return Answer(calls=tuple(calls if seen.parallel else calls[:1]))
-    said = [text for place in _places(seen) for text in _said(place)]
-    text = said[-1] if said else "All orders are carried out."
+    output = [text for place in _places(seen) for text in _said(place)]
+    text = output[-1] if output else "All orders are carried out."
     if seen.tools and (seen.choice not in {"auto", "none"} or _FINAL.search(_final_tool(seen)[0])):
         name, _, schema = _final_tool(seen)
         if seen.choice != "none":

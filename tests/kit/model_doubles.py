@@ -78,13 +78,13 @@ class FakeModels:
                 await asyncio.sleep(self.seconds)
         finally:
             self.at_work -= 1
-        said = self.script.pop(0) if self.script else self.reply
-        if isinstance(said, BaseException):
-            raise said
+        output = self.script.pop(0) if self.script else self.reply
+        if isinstance(output, BaseException):
+            raise output
         self.answered += 1
         if self.obeys:
-            return replace(said, output_tokens=min(said.output_tokens, request.max_tokens))
-        return said
+            return replace(output, output_tokens=min(output.output_tokens, request.max_tokens))
+        return output
 
 
 @dataclass(frozen=True, slots=True)

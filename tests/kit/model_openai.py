@@ -171,17 +171,17 @@ def spell(seen: Seen, answer: Answer, read_tokens: int, written: int) -> dict[st
 
 def events(completion: Mapping[str, Any]) -> str:
     """The same completion as the events of a stream, in two chunks."""
-    told = []
+    result = []
     for choice in completion["choices"]:
         delta = dict(choice["message"])
         for place, call in enumerate(delta.get("tool_calls", ())):
             call["index"] = place
         for piece, finish in ((delta, None), ({}, choice["finish_reason"])):
-            told.append([{"index": 0, "delta": piece, "finish_reason": finish}])
-    told.append([])
+            result.append([{"index": 0, "delta": piece, "finish_reason": finish}])
+    result.append([])
     lines = [
         {**completion, "object": "chat.completion.chunk", "choices": choices, "usage": None}
-        for choices in told
+        for choices in result
     ]
     lines[-1]["usage"] = completion.get("usage")
     return "".join(f"data: {json.dumps(one)}\n\n" for one in lines) + "data: [DONE]\n\n"

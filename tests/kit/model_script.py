@@ -104,8 +104,8 @@ class Seen:
     @property
     def last_text(self) -> str:
         """The last words of a user."""
-        said = [turn.text for turn in self.turns if turn.role == "user" and turn.text]
-        return said[-1] if said else ""
+        output = [turn.text for turn in self.turns if turn.role == "user" and turn.text]
+        return output[-1] if output else ""
 
     @property
     def results(self) -> list[str]:

@@ -246,14 +246,14 @@ def _whole(seen: Seen, answer: Answer) -> bytes:
     if answer.broken == "no_object":
         return _http(answer.status, "[]", answer.headers)
     if answer.status != 200:
-        told = _error(seen, answer.status, answer.error or "It did not work.", answer.error_type)
-        return _http(answer.status, told, answer.headers)
+        result = _error(seen, answer.status, answer.error or "It did not work.", answer.error_type)
+        return _http(answer.status, result, answer.headers)
     if seen.wire == "embeddings":
         return _http(200, model_openai.embeddings(seen), answer.headers)
     wire = model_anthropic if seen.wire == "anthropic" else model_openai
-    said = [answer.text, answer.thoughts, *(json.dumps(call.arguments) for call in answer.calls)]
+    output = [answer.text, answer.thoughts, *(json.dumps(call.arguments) for call in answer.calls)]
     given = (answer.input_tokens, answer.output_tokens)
-    counted = (len(json.dumps(dict(seen.body))) // 4 + 1, len("".join(said)) // 4 + 1)
+    counted = (len(json.dumps(dict(seen.body))) // 4 + 1, len("".join(output)) // 4 + 1)
     read, written = (
         known if known is not None else guess for known, guess in zip(given, counted, strict=True)
     )

@@ -100,9 +100,9 @@ class Parcels:
             raise self.forgotten.pop(place)
         if self.problems:
             raise self.problems.pop(0)
-        taken = found[place : place + self.size]
-        end = place + len(taken)
-        return ItemBatch(taken, {"at": end}, more=end < len(found))
+        accepted = found[place : place + self.size]
+        end = place + len(accepted)
+        return ItemBatch(accepted, {"at": end}, more=end < len(found))
 
     async def search(
         self, ctx: CallContext, arguments: Mapping[str, Any], cursor: Mapping[str, Any] | None

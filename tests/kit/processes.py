@@ -62,8 +62,8 @@ def is_running(pid: int) -> bool:
 def session_nice(pid: int) -> int | None:
     """How nice the session of a process is; None where processors are not shared by session."""
     with contextlib.suppress(OSError):
-        said = Path(f"/proc/{pid}/autogroup").read_text().split()
-        return int(said[-1]) if said else None
+        output = Path(f"/proc/{pid}/autogroup").read_text().split()
+        return int(output[-1]) if output else None
     return None
 
 

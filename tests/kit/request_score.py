@@ -50,7 +50,7 @@ def score(request: Request, made: Made, world: World) -> Score:
         "thinking": _thinking(request, made),
         "valid": _valid(made, world),
     }
-    return Score(request, {name: said for name, said in judges.items() if said is not None})
+    return Score(request, {name: output for name, output in judges.items() if output is not None})
 
 
 def _actions(request: Request, made: Made, world: World) -> str | None:
@@ -109,14 +109,14 @@ def _live(document: Mapping[str, Any]) -> set[str]:
 
 
 def _bounds(request: Request, made: Made) -> str | None:
-    for key, wanted in request.execution.items():
+    for key, expected in request.execution.items():
         there = part(made.document, "execution", key)
         try:
-            fits = there is not None and float(there) == wanted
+            fits = there is not None and float(there) == expected
         except (TypeError, ValueError):
             fits = False
         if not fits:
-            return f"{key} is {there}, and {wanted} was said"
+            return f"{key} is {there}, and {expected} was said"
     return None
 
 
@@ -124,9 +124,9 @@ def _questions(request: Request, made: Made) -> str | None:
     asked = ", ".join(f"{one.kind} {one.pointer}" for one in made.questions)
     if request.complete and made.questions:
         return f"asks though all was said: {asked}"
-    for wanted in request.asks:
-        if not any(_asked(one, made) for one in wanted):
-            return f"does not ask for {' or '.join(wanted)}; asks: {asked or 'nothing'}"
+    for expected in request.asks:
+        if not any(_asked(one, made) for one in expected):
+            return f"does not ask for {' or '.join(expected)}; asks: {asked or 'nothing'}"
     return None
 
 

@@ -13,9 +13,9 @@ _PRESETS: Final = {"page_ingested": "page.ingested", "board_change": "board.chan
 
 def trigger_fault(request: Request, made: Made, world: World) -> str | None:
     left = dict(enumerate(one for one in listed(made.document.get("triggers"))))
-    for wanted in request.triggers:
-        if not any(_takes(one, left, made, world) for one in wanted):
-            return f"wanted {' or '.join(wanted)}; there {_told(left.values(), made)}"
+    for expected in request.triggers:
+        if not any(_takes(one, left, made, world) for one in expected):
+            return f"wanted {' or '.join(expected)}; there {_told(left.values(), made)}"
     return f"too much: {_told(left.values(), made)}" if left else None
 
 
@@ -42,7 +42,9 @@ def _takes(wanted: str, left: dict[int, Any], made: Made, world: World) -> bool:
 def _takes_schedules(wanted: str, left: dict[int, Any], made: Made) -> bool:
     mine = {place: one for place, one in left.items() if part(one, "type") == "schedule"}
     kinds = {one.kind for one in made.questions}
-    said = [(part(one, "config", "cron"), part(one, "config", "timezone")) for one in mine.values()]
+    output = [
+        (part(one, "config", "cron"), part(one, "config", "timezone")) for one in mine.values()
+    ]
     crons, _, zone = wanted.partition(" @ ")
     if wanted == "?":
         fits = "schedule" in kinds or _asks_what_starts_it(made)
@@ -50,11 +52,11 @@ def _takes_schedules(wanted: str, left: dict[int, Any], made: Made) -> bool:
         asked = bool(kinds & {"schedule", "time_zone"}) or _asks_below(
             made, "/triggers", "timezone"
         )
-        known = [(cron, "UTC") for cron, _ in said if isinstance(cron, str)]
+        known = [(cron, "UTC") for cron, _ in output if isinstance(cron, str)]
         meant = [(cron, "UTC") for cron in crons.split(" | ")]
         fits = asked and (not known or same_moments(meant, known))
     else:
-        fits = same_moments([(cron, zone) for cron in crons.split(" | ")], said)
+        fits = same_moments([(cron, zone) for cron in crons.split(" | ")], output)
     if fits:
         for place in mine:
             del left[place]
@@ -76,20 +78,20 @@ def _asks_below(made: Made, begin: str, end: str) -> bool:
 
 def _is(kind: str, pairs: list[str], place: int, trigger: Any, made: Made, world: World) -> bool:
     config = part(trigger, "config")
-    wanted = dict(pair.split("=", 1) for pair in pairs)
-    if "board" in wanted:
-        board = wanted.pop("board")
-        wanted["board_id"] = next(
+    expected = dict(pair.split("=", 1) for pair in pairs)
+    if "board" in expected:
+        board = expected.pop("board")
+        expected["board_id"] = next(
             (one.id for one in world.resources.boards if one.name == board), board
         )
     if part(trigger, "type") == "event" and part(config, "event_type") == _PRESETS.get(kind, ""):
         filters = " ".join(texts(part(config, "filters")))
-        return all(value in filters for value in wanted.values())
+        return all(value in filters for value in expected.values())
     return part(trigger, "type") == kind and all(
         _asks_below(made, f"/triggers/{place}", f"/{key}")
         if value == "?"
         else _holds(part(config, key), value)
-        for key, value in wanted.items()
+        for key, value in expected.items()
     )
 
 

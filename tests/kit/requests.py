@@ -85,8 +85,8 @@ class Made:
 
 def read_requests(file: Path) -> tuple[Request, ...]:
     """The requests of one file, in its order."""
-    kept = tomllib.loads(file.read_text(encoding="utf-8"))
-    return tuple(_request(entry) for entry in kept["request"])
+    stored = tomllib.loads(file.read_text(encoding="utf-8"))
+    return tuple(_request(entry) for entry in stored["request"])
 
 
 def _request(entry: Mapping[str, Any]) -> Request:
@@ -110,8 +110,8 @@ def _natives() -> Registry:
 @cache
 def read_worlds() -> Mapping[str, World]:
     """Every workspace of the file by its name."""
-    kept = tomllib.loads(WORLDS.read_text(encoding="utf-8"))
-    return MappingProxyType({name: _world(name, entry) for name, entry in kept.items()})
+    stored = tomllib.loads(WORLDS.read_text(encoding="utf-8"))
+    return MappingProxyType({name: _world(name, entry) for name, entry in stored.items()})
 
 
 def _world(name: str, entry: Mapping[str, Any]) -> World:

@@ -64,7 +64,7 @@ async def fill(connection: Connection) -> list[StoredTable]:
 async def _row(connection: Connection, table: StoredTable, own: str) -> None:
     rows = await connection.fetch(_COLUMNS, quote_identifier(table.name))
     checks = [row["said"] for row in await connection.fetch(_CHECKS, quote_identifier(table.name))]
-    words = {found[1]: found[2] for said in checks for found in _WORDS.finditer(said)}
+    words = {found[1]: found[2] for output in checks for found in _WORDS.finditer(output)}
     values: dict[str, str] = {}
     for row in rows:
         values[row["name"]] = _literal(row["type"], row["name"], own, words)

@@ -38,13 +38,13 @@ class SlackDouble(ScriptedDouble):
         if not str(message["channel"]).startswith(("C0", "#")):
             return refusal("channel_not_found")
         self.messages.append(message)
-        said = {
+        output = {
             "ok": True,
             "channel": message["channel"],
             "ts": f"1503435956.{len(self.messages):06}",
             "message": {"text": message["text"], "type": "message", "subtype": "bot_message"},
         }
-        return http_answer(200, json.dumps(said).encode(), "Content-Type: application/json")
+        return http_answer(200, json.dumps(output).encode(), "Content-Type: application/json")
 
 
 @contextlib.asynccontextmanager

@@ -21,10 +21,10 @@ CHAT = "4815162342"
 
 def refusal(status: int, description: str, **parameters: Any) -> bytes:
     """What the Bot API says when it does not do it."""
-    said = {"ok": False, "error_code": status, "description": description}
+    output = {"ok": False, "error_code": status, "description": description}
     if parameters:
-        said["parameters"] = parameters
-    return http_answer(status, json.dumps(said).encode(), "Content-Type: application/json")
+        output["parameters"] = parameters
+    return http_answer(status, json.dumps(output).encode(), "Content-Type: application/json")
 
 
 def pause(seconds: int) -> bytes:
@@ -147,14 +147,14 @@ class TelegramDouble(ScriptedDouble):
         if len(text) > 4096:
             return refusal(400, "Bad Request: message is too long")
         self.messages.append(arguments)
-        said = {
+        output = {
             "message_id": 100 + len(self.messages),
             "from": {"id": int(TOKEN.partition(":")[0]), "is_bot": True, "first_name": "Nudge"},
             "chat": {"id": int(CHAT), "first_name": "Ada", "type": "private"},
             "date": 1_785_578_400,
             "text": text.strip(),
         }
-        return _done(said)
+        return _done(output)
 
 
 def _done(result: Any) -> bytes:

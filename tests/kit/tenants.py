@@ -150,17 +150,17 @@ async def furnish(database: Database, workspace_id: UUID) -> None:
 
 
 async def _add_row(connection: Connection, table: str, workspace_id: UUID) -> None:
-    said = "\n".join(row["said"] for row in await connection.fetch(_CHECKS, table))
-    choices = dict(reversed(_CHOICE.findall(said)))
+    output = "\n".join(row["said"] for row in await connection.fetch(_CHECKS, table))
+    choices = dict(reversed(_CHOICE.findall(output)))
     row: dict[str, Any] = {}
     found = await connection.fetch(_COLUMNS, table)
     for column in found:
-        name, told = column["name"], (table, column["name"])
+        name, result = column["name"], (table, column["name"])
         if name == "workspace_id":
             row[name] = workspace_id
-        elif told in _TOLD:
-            row[name] = _TOLD[told]
-        elif told in _FILLED:
+        elif result in _TOLD:
+            row[name] = _TOLD[result]
+        elif result in _FILLED:
             row[name] = _value(table, column)
         elif column["required"] and not column["has_default"] and not column["generated"]:
             row[name] = choices.get(name) or _value(table, column)

@@ -93,10 +93,10 @@ class Story:
 
     def call(self, automation: str, count: int) -> None:
         words = [str(self.first.home), self.address, automation, str(count)]
-        said = self.first.ask(
+        output = self.first.ask(
             [sys.executable, "-m", "tests.machines.api_client", *words], seconds=_PATIENCE
         )
-        self.accepted += said.split()
+        self.accepted += output.split()
 
     def left(self) -> int:
         """Runs that have not ended, by the database of the keepers."""
@@ -129,8 +129,8 @@ def tell(story: Story, runs: int) -> list[str]:
 
     say("2. mainspring move --database-url … --broker-url …")
     story.url, broker = start_postgres(story.keepers), start_redis(story.keepers)
-    said = story.run_command("move", "--database-url", story.url, "--broker-url", broker)
-    for line in said.strip().splitlines():
+    output = story.run_command("move", "--database-url", story.url, "--broker-url", broker)
+    for line in output.strip().splitlines():
         notified = line.replace(str(story.first.home.parent), "…")
         say("   | " + re.sub(r"//\S+@", "//…@", notified))
 

@@ -38,9 +38,9 @@ class Machine:
 
     def environment(self) -> dict[str, str]:
         """Nothing of ours but where programs are; every machine has settings of its own."""
-        kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        stored = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
         python = f"{ROOT / 'src'}{os.pathsep}{ROOT}"
-        return {**kept, "PYTHONPATH": python, "MAINSPRING_HOME": str(self.home), **self.settings}
+        return {**stored, "PYTHONPATH": python, "MAINSPRING_HOME": str(self.home), **self.settings}
 
     def start(self, words: Sequence[str], log: IO[str]) -> subprocess.Popen[str]:
         """A program that goes on, on this machine, in a group of its own."""

@@ -1,7 +1,7 @@
 """The services machine: a Postgres, a Redis and the ledger.
 
 The Postgres listens on the network and wants a password; the ledger is an address that steps
-call, and it writes down every call: who was called, and how often, is reported by nobody of ours.
+call, and it writes down every call: who was called, and how often, is not reported by the product.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ def _answers(machine: Machine, url: str) -> bool:
 
 def ask_sql(machine: Machine, url: str, statement: str) -> list[list[object]]:
     """Asked on a machine of the street: from outside there is no way to the others."""
-    said = machine.ask([sys.executable, "-m", "tests.machines.services", "sql", url, statement])
-    rows: list[list[object]] = json.loads(said)
+    output = machine.ask([sys.executable, "-m", "tests.machines.services", "sql", url, statement])
+    rows: list[list[object]] = json.loads(output)
     return rows
 
 

@@ -188,11 +188,11 @@ def test_the_index_finds_exactly_what_asking_every_filter_finds(
     for event_type, payload in events:
         expected = [
             key
-            for key, (wanted, written) in enumerate(kept)
+            for key, (required, written) in enumerate(kept)
             if key not in removed
             and (
-                wanted == event_type
-                or (wanted.endswith(".*") and event_type.startswith(wanted[:-1]))
+                required == event_type
+                or (required.endswith(".*") and event_type.startswith(required[:-1]))
             )
             and naive(written, payload)
         ]
@@ -217,5 +217,5 @@ def test_the_index_finds_exactly_what_asking_every_filter_finds(
 def test_the_checks_and_the_published_schema_agree(written: Any) -> None:
     findings = filter_findings(written, LIMITS)
     beyond_the_schema = {"filter_pattern", "filter_too_deep", "filter_too_large"}
-    judged = [finding for finding in findings if finding.code not in beyond_the_schema]
-    assert PUBLISHED.is_valid(written) == (not judged)
+    validated = [finding for finding in findings if finding.code not in beyond_the_schema]
+    assert PUBLISHED.is_valid(written) == (not validated)

@@ -221,11 +221,11 @@ class Line(RuleBasedStateMachine):
             for run_id, one in self.runs.items()
             if one.status in ("pending", "waiting") and not one.held
         }
-        taken = self.world.do(lambda tx: queue.claim(tx, QUEUES, 9, number))
-        assert all(not self.runs[run.id].takeovers for run in taken)
-        taken += self.world.do(lambda tx: queue.claim_suspects(tx, QUEUES, 9, number, 9))
-        assert {run.id for run in taken} == ready
-        for run in taken:
+        accepted = self.world.do(lambda tx: queue.claim(tx, QUEUES, 9, number))
+        assert all(not self.runs[run.id].takeovers for run in accepted)
+        accepted += self.world.do(lambda tx: queue.claim_suspects(tx, QUEUES, 9, number, 9))
+        assert {run.id for run in accepted} == ready
+        for run in accepted:
             one = self.runs[run.id]
             one.status, one.progress, one.fence = "running", False, one.fence + 1
             assert (run.fence, run.attempt, run.version) == (one.fence, one.attempt, one.version)
@@ -367,11 +367,11 @@ class Line(RuleBasedStateMachine):
         for worker in (0, 1):
             self.lose(worker)
         before = {run_id: list(one.steps) for run_id, one in self.runs.items()}
-        wanted = {run_id for run_id, one in self.runs.items() if one.open}
-        self.world.runner.run(_worked(self.world, wanted))
+        required = {run_id for run_id, one in self.runs.items() if one.open}
+        self.world.runner.run(_worked(self.world, required))
         expected = Counter(
             (str(run_id), name)
-            for run_id in wanted
+            for run_id in required
             if not self.runs[run_id].cancel_asked
             for name in PLAN
             if name not in before[run_id]

@@ -233,10 +233,10 @@ class Runs(RuleBasedStateMachine):
             with pytest.raises(Conflict):
                 self.world.runner.run(control.cancel(self.world.workspace_id, run_id))
             return
-        said = self.world.runner.run(control.cancel(self.world.workspace_id, run_id))
+        output = self.world.runner.run(control.cancel(self.world.workspace_id, run_id))
         expected.cancel_asked = True
         if expected.status == "running":
-            assert said == "cancelling"
+            assert output == "cancelling"
         else:
             expected.status = "cancelled"
             expected.fence += 1
@@ -268,8 +268,8 @@ class Runs(RuleBasedStateMachine):
         assert {row["id"] for row in rows} == self.expected.keys()
         for row in rows:
             expected = self.expected[row["id"]]
-            said = (row["status"], row["fence"], row["takeovers"], row["records"])
-            assert said == (
+            output = (row["status"], row["fence"], row["takeovers"], row["records"])
+            assert output == (
                 expected.status,
                 expected.fence,
                 expected.takeovers,

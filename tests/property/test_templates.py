@@ -223,10 +223,10 @@ def _outcome(work: Callable[[], Any]) -> tuple[str, Any]:
     try:
         return "value", work()
     except Invalid as refusal:
-        said = refusal
-    assert said.code.startswith("template_")
-    assert said.detail
-    return said.code, said.detail
+        output = refusal
+    assert output.code.startswith("template_")
+    assert output.detail
+    return output.code, output.detail
 
 
 def _is_plain(value: Any) -> bool:

@@ -22,15 +22,15 @@ def test_the_file_is_read_and_the_environment_wins(tmp_path: Path) -> None:
         "# a note\n\nMAINSPRING_PORT=8999\nMAINSPRING_LIMIT_STEPS=7\nMAINSPRING_SLOTS=3\n"
         "MAINSPRING_DATABASE_URL=postgresql://u:p=w@h/d?a=b\nMAINSPRING_SLOT=1\n",
     )
-    said = {"MAINSPRING_HOME": str(tmp_path), "MAINSPRING_SLOTS": "5"}
+    output = {"MAINSPRING_HOME": str(tmp_path), "MAINSPRING_SLOTS": "5"}
 
-    found = read_settings(said)
+    found = read_settings(output)
 
     assert (found.port, found.slots, found.home) == (8999, 5, tmp_path)
     assert found.database_url == "postgresql://u:p=w@h/d?a=b"
     assert found.limits == {"steps": 7}
     assert read_settings({}, tmp_path).slots == 3
-    assert unknown_settings(said) == ["MAINSPRING_SLOT"]
+    assert unknown_settings(output) == ["MAINSPRING_SLOT"]
     assert read_settings({}, tmp_path / "nothing").port == 8420
 
 

@@ -47,7 +47,7 @@ def drain(keys):
     while app.backend.client.exists(*keys) < len(keys):
         time.sleep(0.02)
     seconds = time.time() - began
-    ends = [json.loads(kept)["status"] for kept in app.backend.client.mget(keys)]
+    ends = [json.loads(stored)["status"] for stored in app.backend.client.mget(keys)]
     return seconds, ends.count("SUCCESS")
 
 
@@ -58,11 +58,11 @@ def main():
         order = json.loads(line)
         if order["do"] == "fill":
             keys = fill(order["steps"], order["runs"])
-            said = {"filled": len(keys)}
+            output = {"filled": len(keys)}
         else:
             seconds, good = drain(keys)
-            said = {"seconds": seconds, "good": good}
-        print("@" + json.dumps(said), flush=True)
+            output = {"seconds": seconds, "good": good}
+        print("@" + json.dumps(output), flush=True)
 
 
 if __name__ == "__main__":

@@ -87,11 +87,11 @@ def main():
         if order["do"] == "fill":
             number, runs = number + 1, order["runs"]
             fill(f"work_{number}", order["steps"], runs)
-            said = {"filled": runs}
+            output = {"filled": runs}
         else:
             seconds, good = drain(f"work_{number}", engine, runs)
-            said = {"seconds": seconds, "good": good}
-        print("@" + json.dumps(said), flush=True)
+            output = {"seconds": seconds, "good": good}
+        print("@" + json.dumps(output), flush=True)
     DBOS.destroy()
 
 

@@ -45,11 +45,11 @@ def main():
         order = json.loads(line)
         if order["do"] == "fill":
             steps, runs = order["steps"], order["runs"]
-            said = {"filled": runs}
+            output = {"filled": runs}
         else:
             # A flow that fails raises, and ends this.
-            said = {"seconds": asyncio.run(drain(steps, runs)), "good": runs}
-        print("@" + json.dumps(said), flush=True)
+            output = {"seconds": asyncio.run(drain(steps, runs)), "good": runs}
+        print("@" + json.dumps(output), flush=True)
 
 
 if __name__ == "__main__":

@@ -107,14 +107,18 @@ def test_a_body_that_cannot_be_read_is_refused_at_every_entry_point(
         "/events": owner,
         "/filters/test": owner,
     }
-    expected = {(door, what): (case[1], case[2]) for door in doors for what, case in BODIES.items()}
+    expected = {
+        (entry_point, what): (case[1], case[2])
+        for entry_point in doors
+        for what, case in BODIES.items()
+    }
 
     with unharmed(server):
         answers = {
-            (door, what): server.anonymous.post(
-                door, content=case[0], headers={**JSON, "Authorization": shown}
+            (entry_point, what): server.anonymous.post(
+                entry_point, content=case[0], headers={**JSON, "Authorization": shown}
             )
-            for door, shown in doors.items()
+            for entry_point, shown in doors.items()
             for what, case in BODIES.items()
         }
 
@@ -286,8 +290,8 @@ def test_a_pattern_made_to_take_for_ever_does_not_hold_up_the_events_behind_it(
 ) -> None:
     filters = {"name": {"regex": "^(a+)+$"}}
     listening = trigger("t", "event", event_type="names.told", filters=filters)
-    said = step("say", "transform_data", output="{{ trigger.name | length }}")
-    made = server.save(definition("Hostile pattern", [said], [listening]))
+    output = step("say", "transform_data", output="{{ trigger.name | length }}")
+    made = server.save(definition("Hostile pattern", [output], [listening]))
 
     for name in ("a" * 50_000 + "!", "a" * 50):
         server.post("/events", {"type": "names.told", "payload": {"name": name}}, 202)

@@ -46,8 +46,8 @@ def test_a_file_of_rows_fills_a_board_once_and_starts_its_listeners(
     page = server.get(f"/boards/{board}", offset=5_990)["data"]["datasets"]["default"]
     ids = [row["row_id"] for row in page["rows"][:2]]
     change = json.dumps({"row_id": ids[0], "name": "Ada"}).encode()
-    told = mainspring("boards", "update", "Contacts", "-", "--json", stdin=change)
-    assert told.json["updated"] == 1
+    result = mainspring("boards", "update", "Contacts", "-", "--json", stdin=change)
+    assert result.json["updated"] == 1
     assert mainspring("boards", "delete", board, *ids, "--json").json["total"] == ROWS - 2
     shown = mainspring("boards", "show", "Contacts", "--limit", "2")
     assert "Ünï 1" in shown.out

@@ -103,24 +103,24 @@ def test_wrong_arguments_meet_the_same_problem_at_every_face(server: Started) ->
         async with connected(server.address, _token(server)) as client:
             for tool in await _tools(client):
                 for arguments in islice(_wrong(tool), MOST):
-                    good, told = _over_mcp(await client.call_tool(tool.name, arguments))
+                    good, result = _over_mcp(await client.call_tool(tool.name, arguments))
                     name = _capability(tool)
                     fits, rest = await asyncio.to_thread(_over_rest, server, name, arguments)
                     asked += 1
                     assert not good, (tool.name, arguments)
                     assert not fits, (tool.name, arguments)
-                    assert told == rest, (tool.name, arguments)
-                    assert told["status"] == 422, (tool.name, arguments, told)
-                    assert told["errors"], (tool.name, arguments)
-                    problems.append((name, arguments, told))
+                    assert result == rest, (tool.name, arguments)
+                    assert result["status"] == 422, (tool.name, arguments, result)
+                    assert result["errors"], (tool.name, arguments)
+                    problems.append((name, arguments, result))
         return asked, problems
 
     asked, problems = asyncio.run(tour())
     assert asked > 100
     # A process for each would take long; one of them says that it is no other there.
-    name, arguments, told = problems[len(problems) // 2]
+    name, arguments, result = problems[len(problems) // 2]
     ended = server.mainspring("call", name, "-", "--json", stdin=json.dumps(arguments).encode())
-    assert (ended.code, ended.json) == (2, told)
+    assert (ended.code, ended.json) == (2, result)
 
 
 def test_each_tool_takes_its_own_example_and_reads_the_same_at_every_face(server: Started) -> None:
@@ -129,25 +129,25 @@ def test_each_tool_takes_its_own_example_and_reads_the_same_at_every_face(server
         async with connected(server.address, _token(server)) as client:
             for tool in await _tools(client):
                 example: Json = dict((tool.input_schema.get("examples") or [{}])[0])
-                good, told = _over_mcp(await client.call_tool(tool.name, example))
+                good, result = _over_mcp(await client.call_tool(tool.name, example))
                 went[tool.name] = good
                 if good:
                     assert tool.output_schema is not None
-                    assert jsonschema_rs.is_valid(tool.output_schema, told), (tool.name, told)
+                    assert jsonschema_rs.is_valid(tool.output_schema, result), (tool.name, result)
                 else:
                     # The example names something that is not here, must not be called, or is
                     # outside, where nobody may answer a test.
-                    away = told["code"] in {"name_not_found", "unreachable"}
-                    assert told["status"] in {403, 404, 409} or away, (tool.name, told)
-                    assert "role" not in told["code"], (tool.name, told)
+                    away = result["code"] in {"name_not_found", "unreachable"}
+                    assert result["status"] in {403, 404, 409} or away, (tool.name, result)
+                    assert "role" not in result["code"], (tool.name, result)
                 assert tool.annotations is not None
                 if tool.annotations.read_only_hint:
                     name = _capability(tool)
                     both = await asyncio.to_thread(_over_rest, server, name, example)
                     if name in MEASURED_ANEW:
-                        assert (both[0], both[1].keys()) == (good, told.keys())
+                        assert (both[0], both[1].keys()) == (good, result.keys())
                     else:
-                        assert both == (good, told), tool.name
+                        assert both == (good, result), tool.name
         return went
 
     went = asyncio.run(tour())
@@ -188,8 +188,8 @@ def test_a_client_keeps_a_board_pages_and_secrets(server: Started, over: str) ->
         assert gone == {"deleted": 1}
 
         # A client may propose for somebody, and only they save; also where it needs no token.
-        said = {"text": f"every Monday at 9 Berlin time remind me of {over}", "by": "rules"}
-        asked = await _good(client, "propose_automation", said)
+        output = {"text": f"every Monday at 9 Berlin time remind me of {over}", "by": "rules"}
+        asked = await _good(client, "propose_automation", output)
         agreed = {"proposal_id": asked["proposal_id"], "digest": asked["digest"]}
         refused = await client.call_tool("save_proposal", agreed)
         assert refused.is_error
@@ -220,8 +220,8 @@ async def _good(client: Client, name: str, arguments: Json) -> Json:
 
 def test_a_limited_token_is_as_limited_at_every_face(server: Started) -> None:
     board = server.post("/capabilities/create_board", {"name": "Limited"})["id"]
-    wanted = {"name": "limited", "role": "viewer", "capabilities": ["get_board"]}
-    token = str(server.post("/tokens", wanted, 201)["text"])
+    expected = {"name": "limited", "role": "viewer", "capabilities": ["get_board"]}
+    token = str(server.post("/tokens", expected, 201)["text"])
 
     async def tour(client: Client) -> None:
         names = {tool.name for tool in await _tools(client)}
@@ -302,11 +302,11 @@ def test_stdout_carries_the_protocol_alone_and_the_command_ends_with_its_input(
 
 def test_the_command_prints_what_a_client_needs(mainspring: Mainspring) -> None:
     shown = mainspring("mcp", "--show-config")
-    told = shown.json["mcpServers"]
+    result = shown.json["mcpServers"]
 
     assert shown.code == 0
-    assert told["mainspring"]["args"][-1] == "mcp"
-    assert told["mainspring-http"]["url"].endswith("/mcp")
+    assert result["mainspring"]["args"][-1] == "mcp"
+    assert result["mainspring-http"]["url"].endswith("/mcp")
     assert "msk_…" in shown.out
 
 

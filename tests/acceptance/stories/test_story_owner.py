@@ -57,8 +57,8 @@ def test_failures_are_reported_and_end_what_keeps_failing_until_it_is_mended(
     wait_until(lambda: titles <= letters(world).keys(), SOON, "the mails")
     assert {letters(world)[title]["To"] for title in titles} == {OWNER}
     # The last run may have ended while the one before it was being reported.
-    told = letters(world)[pause["title"]].get_content()
-    assert any(run_id in told for run_id in failed[-2:])
+    result = letters(world)[pause["title"]].get_content()
+    assert any(run_id in result for run_id in failed[-2:])
 
     pages.mood = 200
     server.post(f"/automations/{made}/acknowledge")
@@ -80,7 +80,7 @@ def inbox(server: Started, automation_id: str) -> list[Json]:
 
 
 def letters(world: World) -> dict[str, EmailMessage]:
-    return {str(letter["Subject"]): letter for letter in world.post.messages}
+    return {str(mail["Subject"]): mail for mail in world.post.messages}
 
 
 # --- files that runs made
@@ -93,10 +93,10 @@ def saving(name: str, text: str, **more: str) -> Json:
 def test_a_file_that_a_run_saved_is_fetched_by_a_link_without_a_token(server: Started) -> None:
     text = "city,sun\nNice,2724\n"
     run = server.ended(server.run(server.save(saving("Reports", text))))
-    (kept,) = server.items(f"/runs/{run['id']}/artifacts")
-    assert outputs(run)["keep"]["artifact_id"] == kept["id"]
-    assert kept["sha256"] == hashlib.sha256(text.encode()).hexdigest()
-    path = f"/artifacts/{kept['id']}"
+    (stored,) = server.items(f"/runs/{run['id']}/artifacts")
+    assert outputs(run)["keep"]["artifact_id"] == stored["id"]
+    assert stored["sha256"] == hashlib.sha256(text.encode()).hexdigest()
+    path = f"/artifacts/{stored['id']}"
     assert problem(server.anonymous.get(path + "/content"), 401)
 
     link = server.post(path + "/link", {"seconds": 600})["url"]
@@ -107,7 +107,7 @@ def test_a_file_that_a_run_saved_is_fetched_by_a_link_without_a_token(server: St
     assert fetched.headers["content-disposition"].startswith("attachment")
     later = link.replace("expires=", "expires=1")
     other = server.ended(server.run(server.save(saving("Other reports", "secret"))))
-    another = link.replace(kept["id"], outputs(other)["keep"]["artifact_id"])
+    another = link.replace(stored["id"], outputs(other)["keep"]["artifact_id"])
     forged = link[:-1] + ("A" if link[-1] != "A" else "B")
     for tampered in (later, another, forged):
         assert problem(server.anonymous.get(tampered), 404)

@@ -27,8 +27,8 @@ WHO = {"schema": {"type": "object", "properties": {"who": {"type": "string", "de
 
 
 def greeting(name: str, text: str = "Hello") -> Json:
-    said = step("greet", "transform_data", output=f"{text}, {{{{ inputs.who }}}}")
-    return definition(name, [said], inputs=WHO)
+    output = step("greet", "transform_data", output=f"{text}, {{{{ inputs.who }}}}")
+    return definition(name, [output], inputs=WHO)
 
 
 def fetching(name: str, url: str, **more: Any) -> Json:
@@ -212,18 +212,18 @@ def test_a_run_is_watched_from_waiting_in_line_to_its_end(server: Started, pages
     second = server.run(made)
 
     with server.watching(f"/runs/{second}/stream") as events:
-        told = [next(events)]
-        assert (told[0].kind, told[0].data["status"]) == ("run", "pending")
+        result = [next(events)]
+        assert (result[0].kind, result[0].data["status"]) == ("run", "pending")
         pages.let_go("/held/watched")
-        told += events
+        result += events
 
-    assert told[-1].kind == "end"
-    assert told[-1].data["status"] == "succeeded"
-    assert told[-1].data["story"]["headline"]
-    assert told_steps(told) == ["before", "ask", "after"]
-    assert all(sent.kind in {"run", "step", "end"} for sent in told)
+    assert result[-1].kind == "end"
+    assert result[-1].data["status"] == "succeeded"
+    assert result[-1].data["story"]["headline"]
+    assert told_steps(result) == ["before", "ask", "after"]
+    assert all(sent.kind in {"run", "step", "end"} for sent in result)
 
-    seen = next(sent for sent in told if sent.kind == "step")
+    seen = next(sent for sent in result if sent.kind == "step")
     with server.watching(f"/runs/{second}/stream", seen.id) as events:
         rest = list(events)
     assert told_steps(rest) == ["ask", "after"]

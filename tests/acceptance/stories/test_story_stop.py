@@ -68,8 +68,8 @@ def test_a_server_that_was_stopped_goes_on_with_everything_and_repeats_nothing(
             assert moment(outputs(ended[3])["sleep"]["waited_until"]) == moment(waiting["until"])
             assert again.json()["run_id"] == first
             assert {run["id"] for run in server.items("/runs")} == before
-            told = [event["run_id"] or event["payload"]["run_id"] for event in ends(server)]
-            assert sorted(told) == sorted(runs)
+            result = [event["run_id"] or event["payload"]["run_id"] for event in ends(server)]
+            assert sorted(result) == sorted(runs)
             assert server.stop() == 0
 
 

@@ -126,8 +126,8 @@ def test_a_call_that_is_repeated_with_its_key_starts_nothing_new(server: Started
 
 
 def test_callers_without_the_token_learn_nothing(server: Started) -> None:
-    made, neighbour = server.save(hooked("Webhook, guarded")), server.save(hooked("Neighbour"))
-    old, theirs = server.token(made, "push"), server.token(neighbour, "push")
+    made, other_tenant = server.save(hooked("Webhook, guarded")), server.save(hooked("Neighbour"))
+    old, theirs = server.token(made, "push"), server.token(other_tenant, "push")
     token = server.token(made, "push")
     owner = server.program.headers["Authorization"].removeprefix("Bearer ")
     missing = server.anonymous.post(f"/automations/{made}/fire", json={})
@@ -138,12 +138,12 @@ def test_callers_without_the_token_learn_nothing(server: Started) -> None:
         *(server.fire(made, wrong, {}) for wrong in (old, theirs, owner, "mwh_x", token[:-1])),
         server.fire(nobody, token, {}),
         server.fire("none", token, {}),
-        # What is wrong with the body is reported only to who may come in.
+        # What is wrong with the body is reported only to authenticated callers.
         server.anonymous.post(f"/automations/{made}/fire", content=b"{"),
     ]
 
     assert {anonymous(answer) for answer in refused} == {anonymous(missing)}
-    assert server.runs(made) == server.runs(neighbour) == []
+    assert server.runs(made) == server.runs(other_tenant) == []
     assert server.fire(made, token, {"ref": "x"}).status_code == 202
     ended = server.owner.delete(f"/automations/{made}/triggers/push/token")
     assert ended.status_code == 204
@@ -155,9 +155,9 @@ def test_a_signed_call_is_taken_and_a_tampered_or_repeated_one_is_not(
     server: Started, mainspring: Mainspring
 ) -> None:
     secret = "whsec_" + base64.b64encode(os.urandom(24)).decode()
-    kept = mainspring("secrets", "set", "billing_key", stdin=secret.encode())
-    assert kept.code == 0, kept.output
-    assert secret not in kept.output
+    stored = mainspring("secrets", "set", "billing_key", stdin=secret.encode())
+    assert stored.code == 0, stored.output
+    assert secret not in stored.output
     made = server.save(
         hooked("Webhook, signed", trigger("paid", "webhook", signature={"secret": "billing_key"}))
     )

@@ -43,9 +43,9 @@ WIDER = "wider_than_its_author"
 async def _run(desk: CapabilityClient, source: str, **more: Any) -> Any:
     """What a new automation with this source answers when it runs live."""
     one = await desk.save(source=source, **more)
-    told = await desk.call("run_automation_once", {"automation_id": one, "dry_run": False})
-    assert told["status"] == "succeeded", told
-    return (await desk.bench.read(UUID(told["run_id"])))["output"]
+    result = await desk.call("run_automation_once", {"automation_id": one, "dry_run": False})
+    assert result["status"] == "succeeded", result
+    return (await desk.bench.read(UUID(result["run_id"])))["output"]
 
 
 async def _edit(
@@ -114,9 +114,9 @@ async def test_a_run_cannot_use_another_automations_grants_by_changing_it(bench:
             **own,
         )
         assert equal == [None, None]
-    kept = await client.stored(target)
-    assert kept["definition"]["plan"][0]["config"]["source"] == "return 3;"
-    assert kept["state"] == "paused"
+    stored = await client.stored(target)
+    assert stored["definition"]["plan"][0]["config"]["source"] == "return 3;"
+    assert stored["state"] == "paused"
 
 
 async def test_a_run_cannot_let_a_secret_go_where_it_does_not_send_it_itself(bench: Bench) -> None:
@@ -128,7 +128,7 @@ async def test_a_run_cannot_let_a_secret_go_where_it_does_not_send_it_itself(ben
     acknowledged = {"acknowledged_http_fetch_hosts": ["a.example"]}
     target = await client.save(name="sends", source=sends, tool_grants=[FETCH], **acknowledged)
     async with bench.worker():
-        told = await _edit(
+        result = await _edit(
             client,
             "sends nothing",
             target,
@@ -136,7 +136,7 @@ async def test_a_run_cannot_let_a_secret_go_where_it_does_not_send_it_itself(ben
             [FETCH],
             **acknowledged,
         )
-        assert told == ["secrets_widened"]
+        assert result == ["secrets_widened"]
     assert [one["type"] for one in (await client.stored(target))["triggers"]] == ["schedule"]
 
 

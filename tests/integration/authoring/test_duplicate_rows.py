@@ -129,12 +129,12 @@ async def test_a_board_is_read_to_its_end_however_many_pages_it_has(
     await client.call("append_board_rows", {"board_id": board, "rows": [*rows, last]})
     one = await _save(client, skeleton, board, "mine")
     async with bench.worker():
-        told = await _run(client, one)
+        result = await _run(client, one)
 
     found = await client.call("get_board", {"board_id": board, "offset": 1_000})
     [row] = found["data"]["datasets"]["default"]["rows"]
     if skeleton.id == "update_in_place":
-        assert told["stdout"] == "1 rows changed\n"
+        assert result["stdout"] == "1 rows changed\n"
         assert [entry["upstream_id"] for entry in row["updates"]] == [page["id"]]
     else:
-        assert told["stdout"] == "nothing new among 1\n"
+        assert result["stdout"] == "nothing new among 1\n"

@@ -49,8 +49,8 @@ async def test_a_change_that_cannot_be_right_is_refused_and_changes_nothing(benc
     killed = await _refused(client, one, state="killed")
     assert _codes(killed) == {("/state", "pattern")}
     assert "delete_automation" in killed.findings[0].detail
-    stranger = await _refused(client, one, active_version_id=other["version_id"])
-    assert _codes(stranger) == {("/active_version_id", "no_version")}
+    anonymous = await _refused(client, one, active_version_id=other["version_id"])
+    assert _codes(anonymous) == {("/active_version_id", "no_version")}
     mixed = await _refused(client, one, active_version_id=other["version_id"], model="m")
     assert _codes(mixed) == {("/model", "with_rollback")}
     for fields, place in (
@@ -108,16 +108,18 @@ async def test_a_change_says_which_fields_say_something_new_and_makes_one_versio
     assert set(made["columns_changed"]) == set(fields)
     assert (made["version"], made["state"]) == (2, "paused")
     assert await _numbers(client, one) == [1, 2]
-    kept = (await client.stored(one))["definition"]
-    config = kept["plan"][0]["config"]
+    stored = (await client.stored(one))["definition"]
+    config = stored["plan"][0]["config"]
     assert (config["source"], config["wall_seconds"]) == ("return 2;", 90)
-    assert kept["execution"]["cost_cap_daily_usd"] == kept["execution"]["budget_cap_usd"] == "2.5"
-    assert kept["writes"] == {
+    assert (
+        stored["execution"]["cost_cap_daily_usd"] == stored["execution"]["budget_cap_usd"] == "2.5"
+    )
+    assert stored["writes"] == {
         "boards": [board],
         "dedupe_key_field": "postId",
         "dedupe_target_field": "updates",
     }
-    assert kept["goal"] == "Other words."
+    assert stored["goal"] == "Other words."
 
 
 async def test_hosts_that_only_the_source_names_are_acknowledged_too(bench: Bench) -> None:
@@ -193,12 +195,12 @@ async def test_an_earlier_version_is_in_force_again_whole_and_without_a_new_row(
     assert back["columns_changed"] == ["active_version_id"]
     assert (back["version"], back["version_id"]) == (1, first["version_id"])
     assert await _numbers(client, one) == [1, 2]
-    kept = await client.stored(one)
-    config = kept["definition"]["plan"][0]["config"]
+    stored = await client.stored(one)
+    config = stored["definition"]["plan"][0]["config"]
     assert (config["source"], config["wall_seconds"]) == (draft()["source"], 60)
-    assert [trigger["type"] for trigger in kept["triggers"]] == ["schedule"]
-    assert kept["name"] == draft()["name"]
-    allowed = {grant["capability"] for grant in kept["grants"]}
+    assert [trigger["type"] for trigger in stored["triggers"]] == ["schedule"]
+    assert stored["name"] == draft()["name"]
+    allowed = {grant["capability"] for grant in stored["grants"]}
     assert "get_board" in allowed
     assert "list_boards" not in allowed
 
@@ -227,8 +229,8 @@ async def test_a_run_refers_to_the_version_that_was_in_force(bench: Bench) -> No
                 await client.call(
                     "update_automation", {"automation_id": one, "active_version_id": version_id}
                 )
-            told = await client.call("run_automation_once", {"automation_id": one})
-            run = await bench.read(UUID(told["run_id"]))
+            result = await client.call("run_automation_once", {"automation_id": one})
+            run = await bench.read(UUID(result["run_id"]))
             outputs.append((run["version"], run["output"]))
     assert outputs == [(2, 2), (1, 1)]
 
@@ -248,8 +250,8 @@ async def test_its_state_is_set_by_authorized_roles_and_an_operator_may_nothing_
     active = await operator.call("update_automation", {"automation_id": one, "state": "active"})
     assert (active["state"], active["columns_changed"]) == ("active", ["state"])
     assert "version" not in active
-    kept = await client.stored(one)
-    assert kept["triggers"][0]["armed_at"] is not None
+    stored = await client.stored(one)
+    assert stored["triggers"][0]["armed_at"] is not None
     for fields in ({"source": "return 2;"}, {"state": "paused", "name": "mine"}):
         with pytest.raises(PermissionDenied):
             await operator.call("update_automation", {"automation_id": one, **fields})
@@ -316,10 +318,10 @@ async def test_a_plan_of_steps_has_no_source_and_everything_else_can_be_changed(
         },
     )
     assert made["state"] == "active"
-    kept = (await client.stored(one))["definition"]
-    assert kept["execution"]["timeout_seconds"] == 30
-    assert kept["goal"] == "Show one promise."
-    assert [entry["type"] for entry in kept["triggers"]] == ["schedule"]
+    stored = (await client.stored(one))["definition"]
+    assert stored["execution"]["timeout_seconds"] == 30
+    assert stored["goal"] == "Show one promise."
+    assert [entry["type"] for entry in stored["triggers"]] == ["schedule"]
 
 
 async def test_deleted_means_killed_for_good_with_its_history(bench: Bench) -> None:
@@ -330,11 +332,11 @@ async def test_deleted_means_killed_for_good_with_its_history(bench: Bench) -> N
     await client.call("update_automation", {"automation_id": one, "state": "active"})
 
     for _ in range(2):
-        told = await client.call("delete_automation", {"automation_id": one})
-        assert told == {"automation_id": one, "state": "killed"}
-    kept = await client.stored(one)
-    assert kept["state"] == "archived"
-    assert [trigger["armed_at"] for trigger in kept["triggers"]] == [None]
+        result = await client.call("delete_automation", {"automation_id": one})
+        assert result == {"automation_id": one, "state": "killed"}
+    stored = await client.stored(one)
+    assert stored["state"] == "archived"
+    assert [trigger["armed_at"] for trigger in stored["triggers"]] == [None]
     assert (await bench.read(UUID(ran["run_id"])))["status"] == "succeeded"
     for capability, fields in (
         ("run_automation_once", {}),

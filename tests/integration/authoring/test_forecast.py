@@ -61,10 +61,10 @@ class Window:
         walled = WorkspaceDatabase(application.database, application.workspace_id)
         parts = ForecastDependencies(walled, self.models, SystemClock(), application.limits)
         words = await application.registry.of(application.workspace_id)
-        told = await forecast(
+        result = await forecast(
             parts, application.workspace_id, written, (), words, automation_id=automation_id
         )
-        shown = told.as_dict()
+        shown = result.as_dict()
         assert compile_schema(FORECAST_SCHEMA, application.limits).findings(shown, "") == []
         ends = [Decimal(shown["usd_per_month"][end]) for end in ("low", "usual", "high")]
         assert sorted(ends) == ends
@@ -175,14 +175,14 @@ async def _others_are_told_apart(window: Window, models: FakeModels, automation_
 
 async def test_runs_are_as_frequent_as_what_would_have_started_them(bench: Bench) -> None:
     window, application = Window(bench, FakeModels()), bench.application
-    space, neighbour, now = application.workspace_id, generate_id(), datetime.now(UTC)
-    await add_workspace(application.database, neighbour, "next door")
+    space, other_tenant, now = application.workspace_id, generate_id(), datetime.now(UTC)
+    await add_workspace(application.database, other_tenant, "next door")
     await application.database.execute(AGE, space, now - timedelta(days=60), Decimal("0.5"))
     pages = [{"type": "email" if n % 3 else "note", "title": f"Page {n}"} for n in range(21)]
     entries: list[tuple[UUID, str, Mapping[str, Any]]] = [
         *((space, "page.ingested", page) for page in pages),
         *((space, "board.changed", {"board_id": BOARD, "change": "rows_appended"}),) * 7,
-        *((neighbour, "page.ingested", page) for page in pages),
+        *((other_tenant, "page.ingested", page) for page in pages),
     ]
     for number, (where, kind, payload) in enumerate(entries):
         at = now - timedelta(hours=number % 7 * 24 + 1)
@@ -279,8 +279,8 @@ async def test_whatever_is_missing_there_is_an_answer_within_the_caps(bench: Ben
         [on("page_ingested", page_type="\ud800")],
     )
     for given in triggers:
-        told = await window.look({"triggers": given, "plan": [step("ask", LLM, {"prompt": "x"})]})
-        assert told["runs_per_month"]["basis"] in {"unknown", "by_hand", "observed"}
+        result = await window.look({"triggers": given, "plan": [step("ask", LLM, {"prompt": "x"})]})
+        assert result["runs_per_month"]["basis"] in {"unknown", "by_hand", "observed"}
     for model in ("\x00", "x" * 9_999, "\ud800", ["x"], "{{ inputs.model }}"):
         ask = step("ask", LLM, {"prompt": "x", "model": model})
         assert (await window.look({"plan": [ask]}))["usd_per_run"]["basis"] == "unknown"

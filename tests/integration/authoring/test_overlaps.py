@@ -60,10 +60,10 @@ async def test_another_workspaces_boards_and_automations_are_not_there(
 ) -> None:
     elsewhere = UUID(int=0x01900000000070008000000000000EEE)
     await add_workspace(database, elsewhere, "Elsewhere")
-    stranger = CapabilityClient(bench, await member(database, elsewhere, Role.OWNER))
-    stranger.space = elsewhere
-    theirs = await stranger.board("Theirs")
-    await stranger.save(
+    anonymous = CapabilityClient(bench, await member(database, elsewhere, Role.OWNER))
+    anonymous.space = elsewhere
+    theirs = await anonymous.board("Theirs")
+    await anonymous.save(
         name="of a stranger",
         writes_to_boards=[theirs],
         intent="Count all rows.",
@@ -76,10 +76,10 @@ async def test_another_workspaces_boards_and_automations_are_not_there(
         await client.call("find_overlapping_automations", {"writes_to_boards": [theirs]})
     with pytest.raises(NotFound):
         await client.save(writes_to_boards=[theirs])
-    told = await client.call(
+    result = await client.call(
         "find_overlapping_automations", {"writes_to_boards": [mine], "intent": "Count all rows."}
     )
-    assert told["matches"] == []
+    assert result["matches"] == []
     made = await client.call(
         "save_automation_draft", draft(name="of a stranger", idempotency_key="of a stranger")
     )
@@ -109,23 +109,23 @@ async def test_strict_is_the_same_board_and_field_and_a_moment_that_wakes_both(
     )
 
     async def found(**narrow: Any) -> dict[str, bool]:
-        told = await client.call("find_overlapping_automations", {**writes, **narrow})
-        assert told["count"] == len(told["matches"])
-        assert told["strict_count"] == sum(_matches(told).values())
-        assert all(match.keys() == FIELDS for match in told["matches"])
-        return _matches(told)
+        result = await client.call("find_overlapping_automations", {**writes, **narrow})
+        assert result["count"] == len(result["matches"])
+        assert result["strict_count"] == sum(_matches(result).values())
+        assert all(match.keys() == FIELDS for match in result["matches"])
+        return _matches(result)
 
     assert await found() == {"plain": True, "emails": True, "list": False, "a plan": True}
     assert await found(trigger_kind="cron") == {"plain": True, "list": False}
     assert await found(dedupe_target_field="updates") == {"list": True}
     assert await found(dedupe_target_field="updates", trigger_kind="webhook") == {}
-    told = await client.call("find_overlapping_automations", writes)
-    [mail] = [match for match in told["matches"] if match["name"] == "emails"]
+    result = await client.call("find_overlapping_automations", writes)
+    [mail] = [match for match in result["matches"] if match["name"] == "emails"]
     assert (mail["is_self"], mail["description"], mail["state"]) == (False, "Logs mail.", "paused")
     assert mail["owner_email"] == f"{colleague.caller.actor.id}@example.test"
     assert (mail["trigger_kinds"], mail["trigger_types"]) == (["page_ingested"], ["email"])
     assert mail["last_run_at"] is None
-    assert told["matches"][-1]["name"] == "list", "what is strict comes first"
+    assert result["matches"][-1]["name"] == "list", "what is strict comes first"
 
 
 async def test_an_overlap_says_when_the_other_automation_last_ran(bench: Bench) -> None:
@@ -137,9 +137,9 @@ async def test_an_overlap_says_when_the_other_automation_last_ran(bench: Bench) 
     async with bench.worker():
         run = await bench.until(made.run_id)
 
-    told = await client.call("find_overlapping_automations", {"writes_to_boards": [board]})
+    result = await client.call("find_overlapping_automations", {"writes_to_boards": [board]})
 
-    [match] = told["matches"]
+    [match] = result["matches"]
     assert datetime.fromisoformat(match["last_run_at"]) == run["started_at"]
 
 
@@ -148,19 +148,19 @@ async def test_a_save_with_a_strict_overlap_needs_a_note_which_is_stored(bench: 
     board = await client.board("CRM")
     notes = {"kind": "page_ingested", "page_type": "note"}
     first = await client.save(name="first", writes_to_boards=[board])
-    beside = draft(name="second", writes_to_boards=[board])
+    other = draft(name="second", writes_to_boards=[board])
 
     with pytest.raises(Conflict) as refused:
-        await client.call("save_automation_draft", beside)
+        await client.call("save_automation_draft", other)
     assert refused.value.code == "overlap"
     assert first in refused.value.findings[0].detail
     assert "acknowledged_overlap" in (refused.value.suggestion or "")
     made = await client.call(
         "save_automation_draft",
-        {**beside, "acknowledged_overlap": True, "coexistence_note": NOTE},
+        {**other, "acknowledged_overlap": True, "coexistence_note": NOTE},
     )
-    kept = await client.stored(made["automation_id"])
-    assert kept["definition"]["writes"]["coexistence_note"] == NOTE
+    stored = await client.stored(made["automation_id"])
+    assert stored["definition"]["writes"]["coexistence_note"] == NOTE
     await client.call("update_automation", {"automation_id": made["automation_id"], "model": "m"})
 
     third = await client.save(name="third", writes_to_boards=[board], triggers=[notes])
@@ -227,12 +227,12 @@ async def test_the_playbook_shows_what_is_similar_and_skips_its_first_question(
     )
     viewer = CapabilityClient(bench, await member(database, client.space, Role.VIEWER))
 
-    told = await viewer.call(
+    result = await viewer.call(
         "create_automation_flow", {"purpose_hint": "A weekly revenue report, every Monday"}
     )
-    assert told["purpose_hint"] == "A weekly revenue report, every Monday"
-    assert told["playbook"]["steps"][0]["id"] == "trigger"
-    similar = told["playbook"]["similar"]
+    assert result["purpose_hint"] == "A weekly revenue report, every Monday"
+    assert result["playbook"]["steps"][0]["id"] == "trigger"
+    similar = result["playbook"]["similar"]
     assert [entry["automation_id"] for entry in similar["automations"]] == [one]
     assert similar["similarity_by"] == "words"
     cold = await viewer.call("create_automation_flow", {})

@@ -271,8 +271,8 @@ async def test_a_secret_that_is_not_kept_is_reported_in_every_review_and_at_save
     flags = {one["code"]: one for one in made["review"]["flags"]}
     assert flags["not_connected"]["level"] == "warning"
     answers = {"time-zone": "UTC", "slack-token": "{{ secrets.slack_bot_token }}"}
-    told = {"proposal_id": made["proposal_id"], "answers": answers}
-    made = await client.call("refine_proposal", told)
+    result = {"proposal_id": made["proposal_id"], "answers": answers}
+    made = await client.call("refine_proposal", result)
     assert made["status"] == "ready", (made["questions"], made["problems"])
     flags = {one["code"]: one for one in made["review"]["flags"]}
     assert flags["secret_missing"]["level"] == "warning"

@@ -28,9 +28,9 @@ async def test_a_request_is_kept_under_a_name_and_forgotten_by_its_id(bench: Ben
     listed = await client.call("list_prompts", {})
     assert [(one["name"], one["text"]) for one in listed["prompts"]] == [("Digest", "daily at 10")]
     assert [one["name"] for one in listed["starters"]] == [name for name, _ in STARTERS]
-    with pytest.raises(NotFound) as told:
+    with pytest.raises(NotFound) as result:
         await client.call("forget_prompt", {"id": str(generate_id())})
-    assert told.value.code == "no_prompt"
+    assert result.value.code == "no_prompt"
     with pytest.raises(Invalid):
         await client.call("save_prompt", {"name": "", "text": "daily"})
     viewer = await member(bench.application.database, bench.application.workspace_id, Role.VIEWER)

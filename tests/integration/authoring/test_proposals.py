@@ -69,8 +69,8 @@ async def test_words_become_a_paused_automation_after_a_person_saved_what_they_r
     assert await automations(client) == []
     saved = await save(client, made)
     assert (saved["state"], saved["version"]) == ("paused", 1)
-    [kept] = await automations(client)
-    assert kept["automation_id"] == saved["automation_id"]
+    [stored] = await automations(client)
+    assert stored["automation_id"] == saved["automation_id"]
     shown = await client.call("get_proposal", {"proposal_id": made["proposal_id"]})
     assert (shown["status"], shown["saved_as"]) == ("saved", saved["automation_id"])
     again = await _refused(save(client, made), Conflict)
@@ -84,9 +84,9 @@ async def test_only_a_person_saves_and_no_automation_can_be_given_any_of_it(benc
     client = CapabilityCaller(
         replace(capability_client.caller.actor, kind="client", token_id=generate_id())
     )
-    told = await _refused(save(CapabilityClient(bench, client), made), PermissionDenied)
-    assert told.code == "person_needed"
-    assert made["url"] in str(told.suggestion)
+    result = await _refused(save(CapabilityClient(bench, client), made), PermissionDenied)
+    assert result.code == "person_needed"
+    assert made["url"] in str(result.suggestion)
     assistant = CapabilityCaller(replace(capability_client.caller.actor, by_program=True))
     assert (
         await _refused(save(CapabilityClient(bench, assistant), made), PermissionDenied)
@@ -110,8 +110,8 @@ async def test_what_is_saved_is_what_was_read(bench: Bench) -> None:
     made = await proposed(client)
     changed = await refine(client, made, edits=[{"pointer": "/name", "value": "Invoices"}])
     assert (changed["revision"], changed["definition"]["name"]) == (2, "Invoices")
-    told = await _refused(save(client, made), Conflict)
-    assert (told.code, told.findings[0].pointer) == ("proposal_changed", "/digest")
+    result = await _refused(save(client, made), Conflict)
+    assert (result.code, result.findings[0].pointer) == ("proposal_changed", "/digest")
     stale = refine(client, made, revision=1, edits=[{"pointer": "/name", "value": "Other"}])
     assert (await _refused(stale, Conflict)).code == "proposal_changed"
     assert (await save(client, changed))["name"] == "Invoices"
@@ -122,8 +122,8 @@ async def test_questions_are_asked_answered_and_keep_it_from_being_saved(bench: 
     made = await proposed(client, "every day at 9 remind me to drink")
     assert made["status"] == "asks"
     [zone] = [one for one in made["questions"] if one["kind"] == "time_zone"]
-    told = await _refused(save(client, made), Invalid)
-    assert (told.code, told.findings[0].pointer) == ("questions_open", zone["pointer"])
+    result = await _refused(save(client, made), Invalid)
+    assert (result.code, result.findings[0].pointer) == ("questions_open", zone["pointer"])
     wrong = await _refused(refine(client, made, answers={zone["id"]: "Atlantis"}), Invalid)
     assert wrong.findings[0].pointer == f"/answers/{zone['id']}"
     now = await refine(client, made, answers={zone["id"]: "Kigali"})
@@ -150,11 +150,11 @@ async def test_an_invalid_manual_edit_is_reported_and_nothing_is_lost(bench: Ben
         ),
     ]
     for edits, code, pointer in wrong:
-        told = await _refused(refine(client, made, edits=edits), Invalid)
-        assert (told.code, told.findings[0].pointer) == (code, pointer)
+        result = await _refused(refine(client, made, edits=edits), Invalid)
+        assert (result.code, result.findings[0].pointer) == (code, pointer)
     assert (await _refused(refine(client, made), Invalid)).code == "nothing_to_change"
-    kept = await client.call("get_proposal", {"proposal_id": made["proposal_id"]})
-    assert kept == made
+    stored = await client.call("get_proposal", {"proposal_id": made["proposal_id"]})
+    assert stored == made
 
 
 async def test_of_two_concurrent_edits_one_is_refused_as_stale(bench: Bench) -> None:
@@ -166,8 +166,8 @@ async def test_of_two_concurrent_edits_one_is_refused_as_stale(bench: Bench) -> 
     won = [one for one in came if isinstance(one, dict)]
     lost = [one for one in came if isinstance(one, Conflict)]
     assert len(won) + len(lost) == 3
-    kept = await client.call("get_proposal", {"proposal_id": made["proposal_id"]})
-    assert kept["revision"] == 1 + len(won)
+    stored = await client.call("get_proposal", {"proposal_id": made["proposal_id"]})
+    assert stored["revision"] == 1 + len(won)
     assert {one.code for one in lost} <= {"proposal_changed"}
 
 
@@ -196,7 +196,7 @@ async def test_a_proposal_is_its_workspaces_own_and_ends_by_itself(bench: Bench)
     given = {"proposal_id": made["proposal_id"], "digest": made["digest"]}
     async with bench.application.database.transaction() as tx:
         await ensure_workspace(tx, NEIGHBOUR, "next door")
-    stranger = CapabilityClient(
+    anonymous = CapabilityClient(
         bench, await member(bench.application.database, NEIGHBOUR, Role.OWNER)
     )
     one = {"proposal_id": made["proposal_id"]}
@@ -206,13 +206,13 @@ async def test_a_proposal_is_its_workspaces_own_and_ends_by_itself(bench: Bench)
         ("save_proposal", given),
         ("refine_proposal", {**one, "instruction": "on Mondays"}),
     ):
-        assert (await _refused(stranger.call(name, arguments), NotFound)).code == "no_proposal"
-    assert (await stranger.call("list_proposals", {}))["proposals"] == []
+        assert (await _refused(anonymous.call(name, arguments), NotFound)).code == "no_proposal"
+    assert (await anonymous.call("list_proposals", {}))["proposals"] == []
     [listed] = (await client.call("list_proposals", {}))["proposals"]
     assert listed["proposal_id"] == made["proposal_id"]
     await bench.application.database.execute("UPDATE proposals SET expires_at = now()")
-    told = await _refused(save(client, made), Expired)
-    assert told.code == "proposal_expired"
+    result = await _refused(save(client, made), Expired)
+    assert result.code == "proposal_expired"
     application = bench.application
     housekeeper = Housekeeper(
         application.database, application.blobs, application.clock, application.limits
@@ -232,14 +232,14 @@ async def test_a_board_is_found_by_its_name_and_a_row_has_a_key_before_anything_
     [key] = [one for one in made["questions"] if "dedupe" in one["pointer"]]
     assert {one["value"] for one in key["choices"]} >= {"mail", "name"}
     assert made["status"] == "asks"
-    told = await _refused(save(client, made), Invalid)
-    assert told.code == "questions_open"
+    result = await _refused(save(client, made), Invalid)
+    assert result.code == "questions_open"
     # Nor can it be answered and taken out again, or be left out manually.
     others = {one["id"]: _first(one) for one in made["questions"] if one["id"] != key["id"]}
     whole = await refine(client, made, answers={**others, key["id"]: "mail"})
     places = [key["pointer"], *key["others"]]
-    taken = [{"pointer": place, "remove": True} for place in places]
-    again = await refine(client, whole, edits=taken)
+    accepted = [{"pointer": place, "remove": True} for place in places]
+    again = await refine(client, whole, edits=accepted)
     assert again["status"] == "asks"
     by_hand = document(step("add", "append_board_rows", {"board_id": board, "rows": [{"mail": 1}]}))
     bare = await refine(client, made, definition=by_hand)
@@ -278,9 +278,9 @@ async def test_a_name_that_is_taken_is_reported_with_the_one_that_has_it(bench: 
     first = await save(client, await proposed(client))
     other = await proposed(client, "every Friday at 9 Berlin time remind me of the cake")
     other = await refine(client, other, edits=[{"pointer": "/name", "value": first["name"]}])
-    told = await _refused(save(client, other), Conflict)
-    assert (told.code, first["automation_id"] in told.detail) == ("name_taken", True)
-    assert "propose_automation" in str(told.suggestion)
+    result = await _refused(save(client, other), Conflict)
+    assert (result.code, first["automation_id"] in result.detail) == ("name_taken", True)
+    assert "propose_automation" in str(result.suggestion)
 
 
 async def test_what_a_pattern_matches_may_not_grow_between_reading_and_saving(
@@ -297,14 +297,14 @@ async def test_what_a_pattern_matches_may_not_grow_between_reading_and_saving(
     )
     application = build_application(given, Limits(), registry, bench.application.database)
     try:
-        told = await _refused(
+        result = await _refused(
             save(CapabilityClient(Bench(application, bench.outside)), made), Conflict
         )
     finally:
         await application.gate.aclose()
         await application.wakeup_sender.aclose()
         await application.egress.aclose()
-    assert told.code == "proposal_changed"
+    assert result.code == "proposal_changed"
 
 
 async def _never(ctx: Any, value: Any) -> Any:
@@ -353,9 +353,9 @@ async def test_what_is_thrown_away_is_gone(bench: Bench) -> None:
 
 
 async def _refused(call: Any, kind: type[Problem]) -> Problem:
-    with pytest.raises(kind) as told:
+    with pytest.raises(kind) as result:
         await call
-    return told.value
+    return result.value
 
 
 async def test_a_request_that_is_understood_in_part_is_not_ready_until_a_person_says_so(
@@ -384,8 +384,10 @@ async def test_a_change_in_words_that_nobody_understands_is_not_ready(bench: Ben
     changed = await refine(client, made, instruction="frobnicate the gizmo")
     assert changed["status"] == "asks"
     (question,) = changed["questions"]
-    kept = await refine(client, changed, answers={question["id"]: question["choices"][0]["value"]})
-    assert kept["status"] == "ready"
+    stored = await refine(
+        client, changed, answers={question["id"]: question["choices"][0]["value"]}
+    )
+    assert stored["status"] == "ready"
 
 
 async def test_another_language_is_answered_that_the_rules_read_english(bench: Bench) -> None:

@@ -83,7 +83,7 @@ async def outward(bench: Bench) -> AsyncIterator[Outward]:
 
 
 def _watch(pair: str, above: int, board: str, **more: Any) -> dict[str, Any]:
-    """Orders are read and noted, and somebody is shown when there are more than so many."""
+    """Orders are read and noted, and somebody is notified when there are more than so many."""
     return document(
         step("read", "http_fetch", {"url": f"http://{pair}/orders"}),
         step(
@@ -116,19 +116,19 @@ COUNTS = """
 
 async def test_a_changed_threshold_is_caught_by_what_was_read_then(outward: Outward) -> None:
     bench, shop, pair = outward
-    desk, database = CapabilityClient(bench), bench.application.database
-    board = await desk.board("Orders")
+    client, database = CapabilityClient(bench), bench.application.database
+    board = await client.board("Orders")
     saved = await bench.save(_watch(pair, 100, board))
     one = str(saved.automation_id)
     with pytest.raises(Invalid) as refused:
-        await desk.call("rehearse_automation", {"automation_id": one})
+        await client.call("rehearse_automation", {"automation_id": one})
     assert refused.value.code == "no_firings"
     assert "samples" in (refused.value.suggestion or "")
     async with bench.worker():
         for orders in (30, 60, 130):
             shop.orders = orders
             made = await bench.application.dispatcher.dispatch(
-                RunRequest(desk.space, saved.automation_id)
+                RunRequest(client.space, saved.automation_id)
             )
             run = await bench.until(made.run_id)
             assert run["status"] == "succeeded", run["error"]
@@ -136,15 +136,15 @@ async def test_a_changed_threshold_is_caught_by_what_was_read_then(outward: Outw
         shop.orders, asked = 0, shop.asked
         before = dict(await database.fetchrow(COUNTS) or {})
 
-        same = await desk.call("rehearse_automation", {"automation_id": one})
+        same = await client.call("rehearse_automation", {"automation_id": one})
         assert (same["done"], same["otherwise"]) == (True, 0), same["summary"]
         assert same["summary"] == "3 firings were rehearsed, and nothing would have gone otherwise."
         lower = {"definition": _watch(pair, 50, board)}
-        told = await desk.call(
+        result = await client.call(
             "rehearse_automation", {"automation_id": one, "candidate": lower, "last": 2}
         )
-    assert [firing["otherwise"] for firing in told["firings"]] == [True, False]
-    first, second = told["firings"]
+    assert [firing["otherwise"] for firing in result["firings"]] == [True, False]
+    first, second = result["firings"]
     assert first["differences"] == [
         {
             "kind": "added",
@@ -162,34 +162,34 @@ async def test_a_changed_threshold_is_caught_by_what_was_read_then(outward: Outw
     assert [deed["what"] for deed in second["then"]["deeds"]] == ["written", "drafted"]
     assert second["then"]["deeds"] == second["now"]["deeds"], "the run is told as the one of then"
     assert (first["now"]["recorded"], first["now"]["live"]) == (1, [])
-    assert told["summary"].startswith("1 of 2 firings would have gone otherwise: It would have")
-    assert (told["spent_usd"], told["version_in_force"]) == ("0", 1)
-    assert told["candidate"] == {"kind": "definition"}
+    assert result["summary"].startswith("1 of 2 firings would have gone otherwise: It would have")
+    assert (result["spent_usd"], result["version_in_force"]) == ("0", 1)
+    assert result["candidate"] == {"kind": "definition"}
 
     # Nothing was asked, written, drafted, told or saved.
     assert shop.asked == asked
     assert dict(await database.fetchrow(COUNTS) or {}) == before
-    assert await desk.call("get_rehearsal", {"rehearsal_id": told["rehearsal_id"]}) == told
-    await _counts_for_nothing(bench, told)
-    await _goes_with_its_runs(bench, UUID(told["rehearsal_id"]))
+    assert await client.call("get_rehearsal", {"rehearsal_id": result["rehearsal_id"]}) == result
+    await _counts_for_nothing(bench, result)
+    await _goes_with_its_runs(bench, UUID(result["rehearsal_id"]))
 
 
 async def _counts_for_nothing(bench: Bench, result: Any) -> None:
-    desk, one = CapabilityClient(bench), UUID(result["automation_id"])
+    client, one = CapabilityClient(bench), UUID(result["automation_id"])
     async with bench.application.database.acquire() as connection:
-        shown = await list_runs(connection, desk.space)
-        tried = await list_runs(connection, desk.space, rehearsal_id=UUID(result["rehearsal_id"]))
-        automation = await read_automation(connection, desk.space, one)
+        shown = await list_runs(connection, client.space)
+        tried = await list_runs(connection, client.space, rehearsal_id=UUID(result["rehearsal_id"]))
+        automation = await read_automation(connection, client.space, one)
     assert [run["mode"] for run in shown] == ["live"] * 3
     assert [run["mode"] for run in tried] == ["dry_run"] * 2
     assert automation["last_run"]["id"] == shown[0]["id"]
-    stranger = CapabilityClient(
+    anonymous = CapabilityClient(
         bench, CapabilityCaller(Actor(generate_id(), "member", FIRST_MEMBER, role=Role.OWNER))
     )
     with pytest.raises(NotFound):
-        await stranger.call("get_rehearsal", {"rehearsal_id": result["rehearsal_id"]})
+        await anonymous.call("get_rehearsal", {"rehearsal_id": result["rehearsal_id"]})
     with pytest.raises(NotFound):
-        await stranger.call("rehearse_automation", {"automation_id": result["automation_id"]})
+        await anonymous.call("rehearse_automation", {"automation_id": result["automation_id"]})
 
 
 async def _goes_with_its_runs(bench: Bench, rehearsal_id: UUID) -> None:
@@ -223,7 +223,7 @@ async def test_what_is_wrong_is_reported_with_its_place_and_nothing_stays_of_it(
     outward: Outward,
 ) -> None:
     bench, _, pair = outward
-    desk, database = CapabilityClient(bench), bench.application.database
+    client, database = CapabilityClient(bench), bench.application.database
     plan = _sampled(pair, "a", ">")
     one = str((await bench.save(plan)).automation_id)
     for wrong, pointer in (
@@ -240,7 +240,7 @@ async def test_what_is_wrong_is_reported_with_its_place_and_nothing_stays_of_it(
         ),
     ):
         with pytest.raises(Invalid) as refused:
-            await desk.call("rehearse_automation", {"automation_id": one, **wrong})
+            await client.call("rehearse_automation", {"automation_id": one, **wrong})
         assert pointer in {finding.pointer for finding in refused.value.findings}, wrong
     for missing in (
         {"version": 9},
@@ -248,12 +248,12 @@ async def test_what_is_wrong_is_reported_with_its_place_and_nothing_stays_of_it(
         {"consent_id": str(generate_id())},
     ):
         with pytest.raises(NotFound):
-            await desk.call("rehearse_automation", {"automation_id": one, "candidate": missing})
+            await client.call("rehearse_automation", {"automation_id": one, "candidate": missing})
     given = {"automation_id": one, "samples": [{"inputs": {}}]}
-    viewer = CapabilityClient(bench, await member(database, desk.space, Role.VIEWER))
+    viewer = CapabilityClient(bench, await member(database, client.space, Role.VIEWER))
     with pytest.raises(PermissionDenied):
         await viewer.call("rehearse_automation", given)
-    operator = CapabilityClient(bench, await member(database, desk.space, Role.OPERATOR))
+    operator = CapabilityClient(bench, await member(database, client.space, Role.OPERATOR))
     with pytest.raises(PermissionDenied):
         await operator.call("rehearse_automation", {**given, "candidate": {"definition": plan}})
     # Whoever is not the owner lets the owner's secrets go nowhere else.
@@ -266,7 +266,7 @@ async def test_what_is_wrong_is_reported_with_its_place_and_nothing_stays_of_it(
             "headers": {"Authorization": "{{ secrets.token }}"},
         },
     )
-    editor = CapabilityClient(bench, await member(database, desk.space, Role.EDITOR))
+    editor = CapabilityClient(bench, await member(database, client.space, Role.EDITOR))
     with pytest.raises(PermissionDenied):
         await editor.call(
             "rehearse_automation",
@@ -281,30 +281,30 @@ async def test_what_is_wrong_is_reported_with_its_place_and_nothing_stays_of_it(
 
 async def test_samples_are_run_by_what_is_tried_and_by_what_is_in_force(outward: Outward) -> None:
     bench, shop, pair = outward
-    desk, shop.orders = CapabilityClient(bench), 20
+    client, shop.orders = CapabilityClient(bench), 20
     one = str((await bench.save(_sampled(pair, "a", ">"))).automation_id)
     samples = [{"payload": {"who": "Ada"}}, {"inputs": {"above": 40}, "payload": {"who": "Bob"}}]
     given = {"automation_id": one, "samples": samples}
     operator = CapabilityClient(
-        bench, await member(bench.application.database, desk.space, Role.OPERATOR)
+        bench, await member(bench.application.database, client.space, Role.OPERATOR)
     )
     async with bench.worker():
         alone = await operator.call("rehearse_automation", given)
         candidate = {"definition": _sampled(pair, "b", "<")}
-        told = await desk.call("rehearse_automation", {**given, "candidate": candidate})
+        result = await client.call("rehearse_automation", {**given, "candidate": candidate})
     assert "with nothing to compare them with" in alone["summary"]
     assert [one["then"] for one in alone["firings"]] == [None, None]
     marks = [
         [deed["arguments"]["mark"] for deed in firing[side]["deeds"]]
-        for firing in told["firings"]
+        for firing in result["firings"]
         for side in ("then", "now")
     ]
     assert marks == [["Ada manual"], [], [], ["Bob manual"]]
-    assert [one["kind"] for firing in told["firings"] for one in firing["differences"]] == [
+    assert [one["kind"] for firing in result["firings"] for one in firing["differences"]] == [
         "removed",
         "added",
     ]
-    assert told["firings"][0]["now"]["live"] == [
+    assert result["firings"][0]["now"]["live"] == [
         {"step": "read", "capability": "http_fetch", "cost_usd": "0"}
     ]
 
@@ -337,22 +337,22 @@ async def test_what_nobody_agreed_to_reaches_nobody(outward: Outward) -> None:
                 {"automation_id": one, "candidate": wider, "live_reads": True},
             )
         assert shop.asked == asked
-        wanted = await capability_client.call(
+        expected = await capability_client.call(
             "rehearse_automation", {"automation_id": one, "candidate": wider, "live_reads": True}
         )
         assert shop.asked == asked + 1, "a person may want it all the same"
-    for told in (shut, careful):
-        [firing] = told["firings"]
-        assert told["live_reads"] is False
+    for result in (shut, careful):
+        [firing] = result["firings"]
+        assert result["live_reads"] is False
         assert (firing["now"]["status"], firing["now"]["reason"]) == ("failed", "not_recorded")
         assert firing["now"]["live"] == []
         run = await bench.read(UUID(firing["now"]["run_id"]))
         assert "live_reads" in run["error"]["suggestion"]
-    assert [one["capability"] for one in wanted["firings"][0]["now"]["live"]] == ["http_fetch"]
+    assert [one["capability"] for one in expected["firings"][0]["now"]["live"]] == ["http_fetch"]
 
 
 async def test_nobody_waits_in_a_rehearsal_and_people_are_not_asked_again(bench: Bench) -> None:
-    desk, database = CapabilityClient(bench), bench.application.database
+    client, database = CapabilityClient(bench), bench.application.database
     plan = document(
         step("ask", "approval", {"title": "Shall we?", "on_decline": "continue"}),
         step("mail", "test.mail", {"mark": "{{ ask.approved }} {{ run.id }}"}),
@@ -363,23 +363,23 @@ async def test_nobody_waits_in_a_rehearsal_and_people_are_not_asked_again(bench:
     given = {"automation_id": str(saved.automation_id), "candidate": {"definition": slow}}
     async with bench.worker():
         made = await bench.application.dispatcher.dispatch(
-            RunRequest(desk.space, saved.automation_id)
+            RunRequest(client.space, saved.automation_id)
         )
         await bench.until(made.run_id, "waiting")
         question = await database.fetchval("SELECT id FROM approvals")
-        await desk.call("answer_approval", {"approval_id": str(question), "decision": "declined"})
+        await client.call("answer_approval", {"approval_id": str(question), "decision": "declined"})
         await bench.until(made.run_id)
         await database.execute(
             "INSERT INTO runs (workspace_id, id, automation_id, version, trigger_type, queue, "
             "status, reason, outcome, finished_at) VALUES ($1, $2, $3, 1, 'schedule', 'fast', "
             "'skipped', 'paused', 'failed', now())",
-            desk.space,
+            client.space,
             generate_id(),
             saved.automation_id,
         )
-        told = await desk.call("rehearse_automation", given)
-    assert (told["done"], told["otherwise"]) == (True, 0), told["firings"]
-    asked, skipped = told["firings"]
+        result = await client.call("rehearse_automation", given)
+    assert (result["done"], result["otherwise"]) == (True, 0), result["firings"]
+    asked, skipped = result["firings"]
     question_put, deed = asked["now"]["deeds"]
     assert question_put["capability"] == "approval.ask"
     assert deed["arguments"] == {"mark": f"false {made.run_id}"}
@@ -391,7 +391,7 @@ async def test_nobody_waits_in_a_rehearsal_and_people_are_not_asked_again(bench:
 async def test_a_held_write_that_was_approved_then_is_answered_with_its_result(
     bench: Bench,
 ) -> None:
-    desk, database = CapabilityClient(bench), bench.application.database
+    client, database = CapabilityClient(bench), bench.application.database
     saved = await bench.save(
         document(
             step("mail", "test.mail", {"mark": "one"}),
@@ -400,17 +400,19 @@ async def test_a_held_write_that_was_approved_then_is_answered_with_its_result(
     )
     async with bench.worker():
         made = await bench.application.dispatcher.dispatch(
-            RunRequest(desk.space, saved.automation_id)
+            RunRequest(client.space, saved.automation_id)
         )
         await bench.until(made.run_id, "waiting")
         draft = await database.fetchval("SELECT id FROM drafts")
         edits = {"draft_id": str(draft), "edits": {"mark": "two"}}
-        await desk.call("confirm_action", edits)
+        await client.call("confirm_action", edits)
         assert (await bench.until(made.run_id))["status"] == "succeeded"
-        told = await desk.call("rehearse_automation", {"automation_id": str(saved.automation_id)})
+        result = await client.call(
+            "rehearse_automation", {"automation_id": str(saved.automation_id)}
+        )
 
-    assert (told["done"], told["otherwise"]) == (True, 0), told["firings"]
-    note = told["firings"][0]["now"]["deeds"][-1]
+    assert (result["done"], result["otherwise"]) == (True, 0), result["firings"]
+    note = result["firings"][0]["now"]["deeds"][-1]
     assert note["arguments"]["title"] == "true two"
     assert await database.fetchval("SELECT count(*) FROM drafts") == 1
     assert bench.outside.order == ["two"]
@@ -444,7 +446,7 @@ async def test_turns_of_agents_and_calls_of_scripts_are_answered_from_the_record
             runs = [await one.until(which.run_id) for which in made]
             assert [run["status"] for run in runs] == ["succeeded"] * 2, [r["error"] for r in runs]
             asked, tries = len(models.requests), sum(bench.outside.tries.values())
-            told, again = [
+            result, again = [
                 await client.call(
                     "rehearse_automation", {"automation_id": str(which.automation_id)}
                 )
@@ -470,8 +472,8 @@ async def test_turns_of_agents_and_calls_of_scripts_are_answered_from_the_record
                 },
             )
         assert len(models.requests) == asked + 1
-        [firing] = told["firings"]
-        assert (told["otherwise"], firing["differences"], told["spent_usd"]) == (0, [], "0")
+        [firing] = result["firings"]
+        assert (result["otherwise"], firing["differences"], result["spent_usd"]) == (0, [], "0")
         assert firing["now"]["deeds"] == firing["then"]["deeds"]
         assert [deed["capability"] for deed in firing["now"]["deeds"]] == ["test.mail"]
         assert firing["now"]["cost_usd"] == firing["then"]["cost_usd"] == "0.0003"
@@ -524,13 +526,15 @@ async def test_a_rehearsal_survives_the_loss_of_its_worker(bench: Bench) -> None
             async with asyncio.timeout(60):
                 await loss.happened.wait()
         async with one.worker():
-            told = await asked
-            if not told["done"]:
-                run = UUID(told["firings"][0]["now"]["run_id"])
+            result = await asked
+            if not result["done"]:
+                run = UUID(result["firings"][0]["now"]["run_id"])
                 await one.until(run)
-                told = await client.call("get_rehearsal", {"rehearsal_id": told["rehearsal_id"]})
-    assert (told["done"], told["otherwise"]) == (True, 0), told["firings"]
-    assert told["firings"][0]["now"]["recorded"] == 2
+                result = await client.call(
+                    "get_rehearsal", {"rehearsal_id": result["rehearsal_id"]}
+                )
+    assert (result["done"], result["otherwise"]) == (True, 0), result["firings"]
+    assert result["firings"][0]["now"]["recorded"] == 2
     assert (seen[0], seen[-1], next(counted)) == ((1, 2), (1, 2), 3)
 
 
@@ -547,8 +551,8 @@ async def test_a_program_with_the_token_of_a_rehearsal_is_answered_and_bounded_a
         held = await find_pass(bench.application.database, (await ctx.start()).token)
         assert held is not None
         caller = CapabilityCaller(held.actor, held=held)
-        said = [(await gate.serve(caller, "test.count", {}))["n"] for _ in range(2)]
-        seen.append((said, {grant.capability for grant in held.posture.grants}))
+        output = [(await gate.serve(caller, "test.count", {}))["n"] for _ in range(2)]
+        seen.append((output, {grant.capability for grant in held.posture.grants}))
         await gate.serve(caller, "test.mail", {"mark": "m"})
         return {"ok": True}
 
@@ -566,11 +570,11 @@ async def test_a_program_with_the_token_of_a_rehearsal_is_answered_and_bounded_a
                 RunRequest(one.application.workspace_id, saved.automation_id)
             )
             assert (await one.until(made.run_id))["drafts"] == 1
-            told = await CapabilityClient(one).call(
+            result = await CapabilityClient(one).call(
                 "rehearse_automation",
                 {"automation_id": str(saved.automation_id), "candidate": other},
             )
-    assert [said for said, _ in seen] == [[1, 2], [1, 2]]
+    assert [output for output, _ in seen] == [[1, 2], [1, 2]]
     assert [grants - {"test.count", "test.mail"} for _, grants in seen] == [set(), {"test.echo"}]
-    assert (told["otherwise"], next(counted)) == (0, 3), told["firings"]
+    assert (result["otherwise"], next(counted)) == (0, 3), result["firings"]
     assert await bench.application.database.fetchval("SELECT count(*) FROM drafts") == 1

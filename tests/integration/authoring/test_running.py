@@ -97,22 +97,26 @@ async def test_a_dry_run_changes_nothing_and_lists_what_it_pretended(bench: Benc
         real = await client.call("run_automation_once", {"automation_id": one, "dry_run": False})
         assert len(await client.rows(board)) == 2
 
-    for told in (dry, both, verified, real):
-        assert told.keys() == FIELDS
-        assert (told["status"], told["terminal"], told["timed_out"]) == ("succeeded", True, False)
-        assert (told["timeout_reason"], told["exit_code"], told["error"]) == (None, 0, None)
-        assert told["stdout"].startswith("appended ")
-        assert told["duration_ms"] >= 0
-        assert told["admin_url"].endswith(f"/automations/{one}")
-    for told in (dry, both):
-        [call] = told["suppressed"]
+    for result in (dry, both, verified, real):
+        assert result.keys() == FIELDS
+        assert (result["status"], result["terminal"], result["timed_out"]) == (
+            "succeeded",
+            True,
+            False,
+        )
+        assert (result["timeout_reason"], result["exit_code"], result["error"]) == (None, 0, None)
+        assert result["stdout"].startswith("appended ")
+        assert result["duration_ms"] >= 0
+        assert result["admin_url"].endswith(f"/automations/{one}")
+    for result in (dry, both):
+        [call] = result["suppressed"]
         assert call["capability"] == "append_board_rows"
         assert call["arguments"]["rows"] == [{"company": "Acme"}]
-        assert "dry run" in told["next_step"]
-        assert "dry_run: false" in told["next_step"]
+        assert "dry run" in result["next_step"]
+        assert "dry_run: false" in result["next_step"]
     assert (verified["suppressed"], real["suppressed"]) == ([], [])
     modes = [
-        (await bench.read(UUID(told["run_id"])))["mode"] for told in (dry, both, verified, real)
+        (await bench.read(UUID(result["run_id"])))["mode"] for result in (dry, both, verified, real)
     ]
     assert modes == ["dry_run", "dry_run", "verify", "live"]
 
@@ -139,12 +143,12 @@ await brains.append_board_rows({{ board_id: "{board}", rows: [{{ company: "Acme"
         acknowledged_http_fetch_hosts=["a.example"],
     )
     async with bench.worker():
-        told = await client.call(
+        result = await client.call(
             "run_automation_once", {"automation_id": one, "dry_run": False, "verify_mode": True}
         )
 
-    assert told["status"] == "succeeded", told
-    suppressed = [call["capability"] for call in told["suppressed"]]
+    assert result["status"] == "succeeded", result
+    suppressed = [call["capability"] for call in result["suppressed"]]
     assert suppressed == ["telegram_push", "act_on_integration", "http_fetch"]
     assert len(await client.rows(board)) == 1
 
@@ -158,20 +162,20 @@ async def test_each_end_has_its_word(bench: Bench) -> None:
     }
     ids = {name: await client.save(name=name, source=source) for name, source in sources.items()}
     async with bench.worker():
-        told = {
+        result = {
             name: await client.call("run_automation_once", {"automation_id": one})
             for name, one in ids.items()
         }
 
-    assert told["partial"]["status"] == "partial"
-    assert told["partial"]["stderr"] == "one row looked odd\n"
-    assert (told["failed"]["status"], told["failed"]["exit_code"]) == ("failed", 1)
-    assert "broken on purpose" in told["failed"]["error"]
-    assert told["failed"]["stdout"] == "before\n"
-    assert "three rounds" in told["failed"]["next_step"]
-    assert told["cut"]["status"] == "succeeded"
-    assert 8_000 < len(told["cut"]["stdout"].encode()) <= 8_192
-    assert "cut here" in told["cut"]["stdout"][-60:]
+    assert result["partial"]["status"] == "partial"
+    assert result["partial"]["stderr"] == "one row looked odd\n"
+    assert (result["failed"]["status"], result["failed"]["exit_code"]) == ("failed", 1)
+    assert "broken on purpose" in result["failed"]["error"]
+    assert result["failed"]["stdout"] == "before\n"
+    assert "three rounds" in result["failed"]["next_step"]
+    assert result["cut"]["status"] == "succeeded"
+    assert 8_000 < len(result["cut"]["stdout"].encode()) <= 8_192
+    assert "cut here" in result["cut"]["stdout"][-60:]
 
 
 async def test_a_caller_that_names_a_run_keeps_waiting_and_starts_no_other(bench: Bench) -> None:
@@ -201,9 +205,9 @@ async def test_a_caller_that_names_a_run_keeps_waiting_and_starts_no_other(bench
         await viewer.call("get_automation_run", {"run_id": "the last one"})
 
     async with bench.worker():
-        told = await client.call("run_automation_once", {**named, "wait_seconds": 60})
-    assert (told["run_id"], told["status"], told["stdout"]) == (run_id, "succeeded", "done\n")
-    assert await viewer.call("get_automation_run", {"run_id": run_id}) == told
+        result = await client.call("run_automation_once", {**named, "wait_seconds": 60})
+    assert (result["run_id"], result["status"], result["stdout"]) == (run_id, "succeeded", "done\n")
+    assert await viewer.call("get_automation_run", {"run_id": run_id}) == result
     assert await bench.application.database.fetchval("SELECT count(*) FROM runs") == 1
 
 
@@ -282,18 +286,18 @@ def _client(
 
 
 async def test_a_client_that_gives_up_soon_hears_which_run_goes_on(bench: Bench) -> None:
-    desk, told = CapabilityClient(bench), list[str]()
-    client = _client(bench, desk, told)
-    one = await desk.save(source="return 1;")
+    capabilities, result = CapabilityClient(bench), list[str]()
+    client = _client(bench, capabilities, result)
+    one = await capabilities.save(source="return 1;")
     late = await client.call("run_automation_once", {"automation_id": one, "wait_seconds": 300})
 
     assert (late["terminal"], late["timed_out"]) == (False, True)
     assert f"run_id {late['run_id']}" in late["next_step"]
-    assert told
-    assert late["run_id"] in told[0]
+    assert result
+    assert late["run_id"] in result[0]
     async with bench.worker():
         named = {"automation_id": one, "run_id": late["run_id"]}
-        ended = await desk.call("run_automation_once", named)
+        ended = await capabilities.call("run_automation_once", named)
     assert (ended["run_id"], ended["status"]) == (late["run_id"], "succeeded")
 
 
@@ -306,8 +310,8 @@ async def test_the_same_call_finds_its_run_while_that_is_going(bench: Bench) -> 
     again = await asyncio.gather(
         *(client.call("run_automation_once", {**asked, "wait_seconds": 20}) for _ in range(3))
     )
-    assert {told["run_id"] for told in again} == {first["run_id"]}
-    assert all(told["next_step"].startswith("An earlier call") for told in again)
+    assert {result["run_id"] for result in again} == {first["run_id"]}
+    assert all(result["next_step"].startswith("An earlier call") for result in again)
     assert not first["next_step"].startswith("An earlier call")
 
     other_mode = await client.call("run_automation_once", {**asked, "dry_run": False})
@@ -318,7 +322,7 @@ async def test_the_same_call_finds_its_run_while_that_is_going(bench: Bench) -> 
     await capability_client.call("update_automation", {"automation_id": one, "source": "return 2;"})
     changed = await client.call("run_automation_once", asked)
     meant = await client.call("run_automation_once", {**asked, "idempotency_key": "another"})
-    others = {told["run_id"] for told in (first, other_mode, somebody, changed, meant)}
+    others = {result["run_id"] for result in (first, other_mode, somebody, changed, meant)}
     assert len(others) == 5
 
 
@@ -326,14 +330,16 @@ async def test_the_same_call_starts_another_run_once_the_first_is_over(bench: Be
     client = CapabilityClient(bench)
     one = await client.save(source="return 1;")
     async with bench.worker():
-        told = [await client.call("run_automation_once", {"automation_id": one}) for _ in range(3)]
+        result = [
+            await client.call("run_automation_once", {"automation_id": one}) for _ in range(3)
+        ]
         waiting = [client.call("run_automation_once", {"automation_id": one}) for _ in range(5)]
         at_once = await asyncio.gather(*waiting)
 
-    assert len({one["run_id"] for one in told}) == 3
-    assert {one["status"] for one in (*told, *at_once)} == {"succeeded"}
+    assert len({one["run_id"] for one in result}) == 3
+    assert {one["status"] for one in (*result, *at_once)} == {"succeeded"}
     count = await bench.application.database.fetchval("SELECT count(*) FROM runs")
-    assert count == len({one["run_id"] for one in (*told, *at_once)})
+    assert count == len({one["run_id"] for one in (*result, *at_once)})
 
 
 async def test_an_idempotency_key_finds_its_run_also_when_that_is_over(bench: Bench) -> None:
@@ -341,14 +347,14 @@ async def test_an_idempotency_key_finds_its_run_also_when_that_is_over(bench: Be
     one = await client.save(source="return 1;")
     keyed = {"automation_id": one, "idempotency_key": "import of Monday"}
     async with bench.worker():
-        told = [await client.call("run_automation_once", keyed) for _ in range(2)]
-    assert told[0]["run_id"] == told[1]["run_id"]
+        result = [await client.call("run_automation_once", keyed) for _ in range(2)]
+    assert result[0]["run_id"] == result[1]["run_id"]
     with pytest.raises(Invalid) as refused:
         await client.call("run_automation_once", {**keyed, "dry_run": False})
     [found] = refused.value.findings
     assert (found.pointer, found.code) == ("/idempotency_key", "idempotency_mismatch")
     with pytest.raises(Invalid) as refused:
-        await client.call("run_automation_once", {**keyed, "run_id": told[0]["run_id"]})
+        await client.call("run_automation_once", {**keyed, "run_id": result[0]["run_id"]})
     assert refused.value.code == "with_run_id"
     assert await bench.application.database.fetchval("SELECT count(*) FROM runs") == 1
 
@@ -361,8 +367,8 @@ async def test_callers_share_the_idempotency_keys_of_an_automation(bench: Bench,
     one = await client.save(source="return 1;")
     keyed = {"automation_id": one, "idempotency_key": "shared"}
     async with bench.worker():
-        told = [await each.call("run_automation_once", keyed) for each in (client, other)]
-    assert told[0]["run_id"] == told[1]["run_id"]
+        result = [await each.call("run_automation_once", keyed) for each in (client, other)]
+    assert result[0]["run_id"] == result[1]["run_id"]
 
     # A call over REST has inputs too, so it is another call, also where the mode is the same.
     body = {"idempotency_key": "over REST"}
@@ -386,9 +392,11 @@ async def test_a_run_may_start_another_and_never_waits_for_itself(bench: Bench) 
     granted = [{"tool": "run_automation_once"}]
     outer = await client.save(name="outer", source=calls.format(one=inner), tool_grants=granted)
     async with bench.worker():
-        told = await client.call("run_automation_once", {"automation_id": outer, "dry_run": False})
-        assert told["status"] == "succeeded", told
-        run = await bench.read(UUID(told["run_id"]))
+        result = await client.call(
+            "run_automation_once", {"automation_id": outer, "dry_run": False}
+        )
+        assert result["status"] == "succeeded", result
+        run = await bench.read(UUID(result["run_id"]))
         child = await bench.read(UUID(run["output"]["run_id"]))
         assert (child["status"], child["parent_id"]) == ("succeeded", run["id"])
         assert len(await client.rows(board)) == 1
@@ -432,8 +440,8 @@ return { made, active };
     async def run(name: str, *, tools: str, more: str = "{}") -> dict[str, Any]:
         head = f"const SOURCE = 'return 1;';\nconst GRANTS = {tools};\nconst MORE = {more};\n"
         one = await client.save(name=name, source=head + saves, tool_grants=granted)
-        told = await client.call("run_automation_once", {"automation_id": one, "dry_run": False})
-        return await bench.read(UUID(told["run_id"]))
+        result = await client.call("run_automation_once", {"automation_id": one, "dry_run": False})
+        return await bench.read(UUID(result["run_id"]))
 
     async with bench.worker():
         wide = await run("wide", tools='[{ tool: "list_boards" }]')
@@ -445,6 +453,6 @@ return { made, active };
         assert "no more than it has itself" in refused["error"]["detail"]
     assert good["status"] == "succeeded", good["error"]
     assert good["output"]["active"] == "person_needed"
-    kept = await client.stored(good["output"]["made"]["automation_id"])
-    assert (kept["state"], kept["created_by"]) == ("paused", client.caller.actor.id)
+    stored = await client.stored(good["output"]["made"]["automation_id"])
+    assert (stored["state"], stored["created_by"]) == ("paused", client.caller.actor.id)
     assert await client.names() == ["wide", "rich", "good", "made by a run"]

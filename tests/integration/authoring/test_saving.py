@@ -113,8 +113,8 @@ async def test_what_is_wrong_with_a_draft_is_reported_at_once_and_at_its_place(
 ) -> None:
     client = CapabilityClient(bench)
     board = await client.board("CRM")
-    for told, places in WRONG:
-        changes = json.loads(json.dumps(told).replace("BOARD", board))
+    for result, places in WRONG:
+        changes = json.loads(json.dumps(result).replace("BOARD", board))
         problem = await _refused(client, draft(**{"source": "return 1;", **changes}))
         assert _places(problem) >= places, (changes, problem.as_dict())
         assert len(_places(problem)) == len(places), (changes, problem.as_dict())
@@ -167,9 +167,9 @@ async def test_a_draft_is_one_script_step_that_is_paused_with_its_defaults(bench
     assert made["version"] == 1
     assert made["version_id"] == str(compute_version_id(automation_id, 1))
     assert made["admin_url"] == f"{bench.application.settings.address}/automations/{automation_id}"
-    kept = await client.stored(automation_id)
-    document = kept["definition"]
-    assert kept["state"] == "paused"
+    stored = await client.stored(automation_id)
+    document = stored["definition"]
+    assert stored["state"] == "paused"
     assert [step["action"] for step in document["plan"]] == ["script"]
     assert document["plan"][0]["config"]["source"] == draft()["source"]
     assert document["plan"][0]["config"]["wall_seconds"] == 60
@@ -179,14 +179,14 @@ async def test_a_draft_is_one_script_step_that_is_paused_with_its_defaults(bench
     assert execution["max_llm_tokens"] == 200_000
     assert execution["model"] == "claude-sonnet-4-6"
     assert execution["write_policy"] == "always_draft"
-    [trigger] = kept["triggers"]
+    [trigger] = stored["triggers"]
     assert (trigger["type"], trigger["armed_at"], trigger["next_due_at"]) == (
         "schedule",
         None,
         None,
     )
     assert trigger["config"]["timezone"] == "America/New_York"
-    allowed = {grant["capability"] for grant in kept["grants"]}
+    allowed = {grant["capability"] for grant in stored["grants"]}
     assert "get_board" in allowed
     assert "append_board_rows" not in allowed
 
@@ -204,8 +204,8 @@ async def test_every_kind_of_trigger_becomes_a_known_trigger(bench: Bench) -> No
     ]
     made = await client.call("save_automation_draft", draft(triggers=triggers))
 
-    kept = await client.stored(UUID(made["automation_id"]))
-    assert {one["slug"]: one["type"] for one in kept["triggers"]} == {
+    stored = await client.stored(UUID(made["automation_id"]))
+    assert {one["slug"]: one["type"] for one in stored["triggers"]} == {
         "cron-1": "schedule",
         "board-change-1": "board_change",
         "page-ingested-1": "page_ingested",
@@ -269,8 +269,8 @@ async def test_a_missing_secret_is_reported_and_keeps_it_paused(bench: Bench) ->
 
     [warning] = made["warnings"]
     assert (warning["pointer"], warning["code"]) == ("/source", "secret_missing")
-    kept = await client.stored(UUID(made["automation_id"]))
-    assert kept["definition"]["metadata"]["acknowledged_http_fetch_hosts"] == [
+    stored = await client.stored(UUID(made["automation_id"]))
+    assert stored["definition"]["metadata"]["acknowledged_http_fetch_hosts"] == [
         "api.example.com",
         "spare.example.com",
     ]

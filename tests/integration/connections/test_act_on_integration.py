@@ -72,13 +72,13 @@ async def test_a_run_is_answered_a_draft_with_its_preview_and_payload(bench: Ben
         "Send to noah@a16z.com “Re: next week”: We're in. Friday works for us. (It begins a new "
         "conversation: this mail server knows no thread 18f2-thread.)"
     )
-    (kept,) = await bench.application.database.fetch(
+    (stored,) = await bench.application.database.fetch(
         "SELECT id, capability, arguments, preview, status FROM drafts"
     )
-    assert str(kept["id"]) == draft["draft_id"]
-    assert (kept["capability"], kept["status"]) == ("act_on_integration", "pending")
-    assert kept["arguments"] == REPLY
-    assert kept["preview"] == draft["preview"]
+    assert str(stored["id"]) == draft["draft_id"]
+    assert (stored["capability"], stored["status"]) == ("act_on_integration", "pending")
+    assert stored["arguments"] == REPLY
+    assert stored["preview"] == draft["preview"]
 
 
 WRONG: dict[str, tuple[dict[str, Any], str, str]] = {
@@ -140,14 +140,14 @@ async def test_what_cannot_be_done_is_refused_with_its_place_before_anything_is_
     bench: Bench,
 ) -> None:
     actor = Actor(bench.application.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
-    for name, (arguments, pointer, said) in WRONG.items():
+    for name, (arguments, pointer, output) in WRONG.items():
         with pytest.raises(Invalid) as refused:
             await bench.application.gate.direct(
                 CapabilityCaller(actor), "act_on_integration", arguments
             )
         found = {finding.pointer: finding for finding in refused.value.findings}
         assert pointer in found, (name, found)
-        assert said in found[pointer].detail, (name, found[pointer])
+        assert output in found[pointer].detail, (name, found[pointer])
     assert await bench.application.database.fetchval("SELECT count(*) FROM drafts") == 0
     held = await bench.application.gate.direct(CapabilityCaller(actor), "act_on_integration", POST)
     assert held["payload"] == POST

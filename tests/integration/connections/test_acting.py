@@ -74,7 +74,7 @@ async def test_a_model_reads_a_request_as_one_action_and_mends_what_does_not_fit
         drafts = await here.application.database.fetchval("SELECT count(*) FROM drafts")
         assert drafts == 1
 
-        # A run that only tries it asks too, holds nothing, and is reported what would be held.
+        # A run that only tries it asks too, holds nothing, and reports what would be held.
         models.script = [_chosen("send_note", **NOTE)]
         run = await here.dispatch(document(step("act", "act_on_integration", WORDS)), mode="verify")
         async with here.worker():
@@ -151,11 +151,11 @@ async def test_without_a_model_what_is_plain_is_read_and_the_rest_is_asked_back(
         )
         assert "with a.txt, label-1.txt" in with_files["preview"]
         assert "content_base64" not in str(with_files["payload"]), "a draft names its files"
-        for wrong, said in (
+        for wrong, output in (
             ({"attach_from_page": other}, "has no attachments"),
             ({"attachments": [own] * 5, "attach_from_page": one}, "At most 5"),
         ):
-            with pytest.raises(Invalid, match=said) as refused:
+            with pytest.raises(Invalid, match=output) as refused:
                 await member.call("act_on_integration", **exact, **wrong)
             assert refused.value.findings[0].pointer == "/attach_from_page"
         with pytest.raises(NotFound):
@@ -214,15 +214,15 @@ async def test_what_needs_a_connection_is_refused_and_not_found_without_one(benc
         # Somebody else's page with its name, from before such names were refused, stops no other.
         database = here.application.database
         await member.call("create_page", title="Mine", type="note", body="x")
-        taken = "UPDATE pages SET source_ref = $1 WHERE slug = 'mine'"
-        await database.execute(taken, f"install:{PARCELS}:send_note")
+        accepted = "UPDATE pages SET source_ref = $1 WHERE slug = 'mine'"
+        await database.execute(accepted, f"install:{PARCELS}:send_note")
         assert slug not in await found()
         await member.call("query", q="send", type="integration_action")
-        await database.execute(taken, None)
+        await database.execute(accepted, None)
         assert slug in await found()
         page = await member.call("get_page", slug=slug)
-        told = page["frontmatter"]
-        assert told.keys() >= {
+        result = page["frontmatter"]
+        assert result.keys() >= {
             "install_id",
             "action_name",
             "description",
@@ -231,7 +231,7 @@ async def test_what_needs_a_connection_is_refused_and_not_found_without_one(benc
             "examples",
             "side_effect",
         }
-        assert told["input_schema"]["required"] == ["to", "subject", "body"]
+        assert result["input_schema"]["required"] == ["to", "subject", "body"]
         asked = await member.call(
             "query", q="send a note about a parcel", type="integration_action"
         )

@@ -200,8 +200,8 @@ async def test_how_an_ask_ended_decides_what_it_is_booked_at(bench: Bench) -> No
         ),
         ("beyond belief", [ModelReply("Hi.", "m", 10**30, 1)], "failed", [most]),
     ]
-    for name, said, status, costs in table:
-        models = FakeModels(script=list(said), prices={"dear": DEAR})
+    for name, output, status, costs in table:
+        models = FakeModels(script=list(output), prices={"dear": DEAR})
         given = {**HELLO, "model": "dear" if name == "dear" else "small"}
         plan = _one(given, max_retries=3, retry_backoff="none")
         async with models_bench(bench, models) as one:

@@ -1,4 +1,4 @@
-"""The record of a person's change and what the audit log is reported it: one trip, one fate."""
+"""The record of a person's change and its audit entry: one round trip, one transaction."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ async def _inside(database: Database) -> AsyncIterator[Counted]:
 
 
 def _call(**more: Any) -> DirectCall:
-    kept = {"arguments": {"a": 1}, "result": {"b": [1.5]}, "ms": 3, "at": datetime.now(UTC)}
-    record = CallRecord(None, 1, "test.note", "kept", arguments_hash=b"h", **{**kept, **more})
+    stored = {"arguments": {"a": 1}, "result": {"b": [1.5]}, "ms": 3, "at": datetime.now(UTC)}
+    record = CallRecord(None, 1, "test.note", "kept", arguments_hash=b"h", **{**stored, **more})
     return DirectCall(ACTOR, generate_id(), record)
 
 
@@ -52,8 +52,8 @@ async def _write(tx: Counted, call: DirectCall, *told: AuditRecord, most: int = 
 
 async def _kept(database: Database) -> tuple[list[Any], list[Any]]:
     calls = await database.fetch("SELECT * FROM direct_calls ORDER BY id")
-    told = await database.fetch("SELECT * FROM audit_log WHERE action LIKE 'test.%' ORDER BY id")
-    return calls, told
+    result = await database.fetch("SELECT * FROM audit_log WHERE action LIKE 'test.%' ORDER BY id")
+    return calls, result
 
 
 async def test_a_change_and_its_entry_are_one_trip(bench: Bench) -> None:
@@ -79,8 +79,8 @@ async def test_any_number_of_entries_is_kept_in_its_order(bench: Bench) -> None:
     database = bench.application.database
     for number in range(4):
         async with _inside(database) as tx:
-            told = [build_audit_record(ACTOR, f"test.{number}", place) for place in range(number)]
-            await _write(tx, _call(), *told)
+            result = [build_audit_record(ACTOR, f"test.{number}", place) for place in range(number)]
+            await _write(tx, _call(), *result)
 
     calls, entries = await _kept(database)
     assert len(calls) == 4

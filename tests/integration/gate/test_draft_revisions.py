@@ -95,17 +95,17 @@ async def test_an_edit_makes_another_wording_which_only_its_own_hash_sends(box: 
     assert (sent["body"], sent["cc"], sent["seal"]) == ("Goodbye", ["b@example.com"], "red")
     row = await box.row(draft)
     assert (row["approved_hash"].hex(), row["revision"]) == (edited["hash"], 2)
-    kept = await box.application.database.fetch(
+    stored = await box.application.database.fetch(
         "SELECT revision, bound_hash, edited_by FROM draft_revisions ORDER BY revision"
     )
-    assert [(one["revision"], one["bound_hash"].hex()) for one in kept] == [
+    assert [(one["revision"], one["bound_hash"].hex()) for one in stored] == [
         (1, draft["hash"]),
         (2, edited["hash"]),
     ]
-    told = await box.audited(draft)
+    result = await box.audited(draft)
     approved = {"hash": edited["hash"], "revision": 2, "approvals": 1, "needed": 1}
-    assert ("draft.approved", {**approved, "channel": "page"}) in told
-    assert [name for name, _ in told].count("draft.edited") == 1
+    assert ("draft.approved", {**approved, "channel": "page"}) in result
+    assert [name for name, _ in result].count("draft.edited") == 1
 
 
 async def test_confirming_with_edits_agrees_to_the_edited_text(box: MailDrafts) -> None:
@@ -169,7 +169,7 @@ async def test_a_set_is_answered_in_order_and_one_that_fails_stops_nobody(box: M
         None,
         "draft_changed",
     ]
-    assert [letter["body"] for letter in box.sent] == ["One", "Three", "Fourth"]
+    assert [mail["body"] for mail in box.sent] == ["One", "Three", "Fourth"]
     again = (await box.ask("confirm_actions", asked))["results"]
     assert again[0] == results[0]
     assert len(box.sent) == 3
@@ -262,7 +262,7 @@ async def test_what_ran_out_is_drafted_again_with_the_same_bytes_once(box: MailD
     assert (first["hash"], first["redraft_of"]) == (draft["hash"], draft["draft_id"])
     assert (first["status"], first["revision"]) == ("pending", 1)
     assert (await box.confirm(first))["outcome"] == "sent"
-    assert [letter["body"] for letter in box.sent] == ["Late"]
+    assert [mail["body"] for mail in box.sent] == ["Late"]
     problem = await _refused(Conflict, box.ask("redraft_action", {"draft_id": first["draft_id"]}))
     assert problem.code == "draft_answered"
     await box.application.database.execute(
@@ -322,8 +322,8 @@ async def test_whichever_of_a_line_is_drafted_again_all_of_it_is_looked_at(
         problem = await _refused(Invalid, box.ask("confirm_actions", asked, operator))
         assert [one.pointer for one in problem.findings] == [f"/hashes/{key}"]
     asked = {"draft_ids": [fourth], "hashes": {fourth.upper(): WRONG}}
-    [told] = (await box.ask("confirm_actions", asked, operator))["results"]
-    assert told["error"]["code"] == "draft_changed"
+    [result] = (await box.ask("confirm_actions", asked, operator))["results"]
+    assert result["error"]["code"] == "draft_changed"
     assert box.sent == []
 
 
@@ -389,7 +389,7 @@ async def test_as_many_people_agree_as_the_workspace_wants_to_the_same_words(
     )
     last = await box.confirm(draft, editor, hash=edited["hash"])
     assert (last["status"], last["outcome"]) == ("confirmed", "sent")
-    assert [letter["body"] for letter in box.sent] == ["Very careful"]
+    assert [mail["body"] for mail in box.sent] == ["Very careful"]
     row = await box.row(draft)
     assert (row["approvers"], row["approved_hash"].hex()) == (2, edited["hash"])
     agreed = await database.fetch("SELECT member_id, bound_hash FROM draft_approvals")
@@ -426,10 +426,10 @@ async def test_a_hundred_who_want_it_with_and_without_edits_send_one_wording(
             return problem.code
         return name
 
-    said = set(await asyncio.gather(*(one(number) for number in range(100))))
+    output = set(await asyncio.gather(*(one(number) for number in range(100))))
     row = await box.row(draft)
     assert len(box.sent) == (1 if row["status"] == "confirmed" else 0)
-    assert said <= {
+    assert output <= {
         "confirm_action",
         "edit_action",
         "confirm_actions",
@@ -460,14 +460,14 @@ async def test_a_decision_is_recorded_once_for_each_person_and_sends_nothing(
     other = await box.ask("ack_inbox_action", {**asked, "decision": "declined"}, operator)
     assert (other["decision"], other["recorded"]) == ("declined", True)
     await add_workspace(box.application.database, NEIGHBOUR, "Next door")
-    stranger = await member(box.application.database, NEIGHBOUR, Role.OWNER)
-    await _refused(NotFound, box.ask("ack_inbox_action", asked, stranger))
+    anonymous = await member(box.application.database, NEIGHBOUR, Role.OWNER)
+    await _refused(NotFound, box.ask("ack_inbox_action", asked, anonymous))
     for name, given in (
         ("edit_action", {"draft_id": draft["draft_id"], "edits": {"body": "x"}}),
         ("redraft_action", {"draft_id": draft["draft_id"]}),
         ("confirm_action", {"draft_id": draft["draft_id"], "hash": draft["hash"]}),
     ):
-        assert (await _refused(NotFound, box.ask(name, given, stranger))).code == "no_draft"
+        assert (await _refused(NotFound, box.ask(name, given, anonymous))).code == "no_draft"
         viewer = await box.member(Role.VIEWER)
         assert (
             await _refused(PermissionDenied, box.ask(name, given, viewer))

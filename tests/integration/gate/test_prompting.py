@@ -112,9 +112,9 @@ async def test_a_button_sends_what_its_message_showed_for_the_linked_person_alon
     assert await world.telling.once() == 1
     # Told once, however often anybody looks.
     assert await world.telling.once() == 0
-    told = world.telegram.messages[-1]
-    assert "The build is green." in told["text"]
-    assert "http://localhost:8321/inbox" in told["text"]
+    result = world.telegram.messages[-1]
+    assert "The build is green." in result["text"]
+    assert "http://localhost:8321/inbox" in result["text"]
     yes, _ = world.buttons()
 
     # An unknown user, a guess and a press without its secret are ignored.
@@ -166,10 +166,10 @@ async def test_an_old_button_does_not_send_what_was_changed_since(world: World) 
     yes, no = world.buttons()
     await world.call("edit_action", draft_id=draft["draft_id"], edits={"text": "Pay 1000."})
 
-    said = await world.press(yes)
+    output = await world.press(yes)
 
-    assert said is not None
-    assert not said.startswith("Sent")
+    assert output is not None
+    assert not output.startswith("Sent")
     assert all(one["text"] != "Pay 1000." for one in world.telegram.messages)
     assert await world.press(no) == "Discarded; nothing was sent."
 
@@ -260,9 +260,9 @@ async def test_a_button_is_offered_only_where_all_is_shown_and_waits_for_no_othe
     await world.link(code=link["code"], chat_id=ADA, user_id=ADA)
     await world.nudge("x" * 4_000 + "Pay mallory")
     await world.telling.once()
-    told = world.telegram.messages[-1]
-    assert "answer it there" in told["text"]
-    assert "reply_markup" not in told
+    result = world.telegram.messages[-1]
+    assert "answer it there" in result["text"]
+    assert "reply_markup" not in result
 
     await world.nudge("All is well." + " \n" * 250 + "Pay mallory")
     await world.telling.once()
@@ -384,11 +384,11 @@ async def test_buttons_stay_while_what_keeps_them_from_deciding_may_pass(world: 
         yes, _ = world.buttons()
         role = "UPDATE members SET role = $2 WHERE user_id = $1"
         await world.bench.application.database.execute(role, FIRST_MEMBER, "viewer")
-        said = await world.press(yes)
-        assert said is not None
-        assert "operator" in said
+        output = await world.press(yes)
+        assert output is not None
+        assert "operator" in output
         assert world.telegram.edits == []
-        assert world.telegram.messages[-1]["text"].startswith(said)
+        assert world.telegram.messages[-1]["text"].startswith(output)
         assert (await world.bench.read(run))["status"] == "waiting"
         await world.bench.application.database.execute(role, FIRST_MEMBER, "owner")
         await world.press(yes)

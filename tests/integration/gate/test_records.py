@@ -77,8 +77,8 @@ async def test_a_secret_that_comes_back_later_in_the_run_is_hidden_everywhere(
         assert outputs["action"]["told"].startswith("<[secret api_key]")
         assert outputs["onwards"]["text"].startswith("[secret api_key]")
         assert run["error"]["detail"].startswith("It says [secret api_key]")
-    kept = await everything(bench)
-    assert not [spelling for spelling in SPELLINGS if spelling in kept]
+    stored = await everything(bench)
+    assert not [spelling for spelling in SPELLINGS if spelling in stored]
 
 
 async def test_a_run_that_was_taken_over_still_hides_what_it_used(
@@ -140,16 +140,16 @@ async def test_reads_of_people_are_recorded_together_and_writes_at_once(bench: B
         ("test.keep", "kept"),
     ]
     assert found.count(("test.echo", "read")) == 50
-    told = await bench.application.database.fetch(
+    result = await bench.application.database.fetch(
         "SELECT action, subject, detail FROM audit_log ORDER BY id"
     )
     # The arguments of somebody who may not call are not looked at.
-    assert [row["subject"] for row in told] == ["thing", None]
+    assert [row["subject"] for row in result] == ["thing", None]
     calls = await bench.application.database.fetch(
         "SELECT id FROM direct_calls WHERE capability = 'test.keep' ORDER BY id"
     )
-    assert [row["detail"]["call"] for row in told] == [str(row["id"]) for row in calls]
-    assert [(row["action"], row["detail"]["outcome"]) for row in told] == [
+    assert [row["detail"]["call"] for row in result] == [str(row["id"]) for row in calls]
+    assert [(row["action"], row["detail"]["outcome"]) for row in result] == [
         ("test.keep", "kept"),
         ("test.keep", "denied"),
     ]

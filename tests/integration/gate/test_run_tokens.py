@@ -130,11 +130,11 @@ async def test_a_token_never_reaches_further_than_the_grants(bench: Bench) -> No
         assert not held.bench.outside.keys
         run = await held.ended()
     assert {call["outcome"] for call in run["calls"]} == {"denied"}
-    told = await bench.application.database.fetch(
+    result = await bench.application.database.fetch(
         "SELECT actor_kind, actor_id, subject FROM audit_log WHERE action = 'grant.refused'"
     )
-    assert len(told) == 6
-    assert {(row["actor_kind"], row["actor_id"]) for row in told} == {("run", run["id"])}
+    assert len(result) == 6
+    assert {(row["actor_kind"], row["actor_id"]) for row in result} == {("run", run["id"])}
 
 
 async def test_a_token_opens_no_route_but_the_capabilities(bench: Bench) -> None:

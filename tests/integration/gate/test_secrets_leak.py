@@ -217,10 +217,10 @@ def _heard(hay: Haystack, answer: httpx2.Response, *expected: int) -> httpx2.Res
 async def _run_all(bench: Bench, pair: str) -> dict[UUID, str]:
     """Two runs for each secret, over all ways; one of them over a vault that fails."""
     application, made = bench.application, dict[UUID, str]()
-    wanted = [(name, "echo") for name in SECRETS]
-    wanted += [(name, WAYS[1 + place % 7]) for place, name in enumerate(SECRETS)]
+    expected = [(name, "echo") for name in SECRETS]
+    expected += [(name, WAYS[1 + place % 7]) for place, name in enumerate(SECRETS)]
     async with bench.worker(slots=16):
-        for name, way in wanted:
+        for name, way in expected:
             saved = await bench.save(_plan(name, way, pair))
             done = await application.dispatcher.dispatch(
                 RunRequest(application.workspace_id, saved.automation_id)

@@ -94,7 +94,7 @@ class World:
         assert (answer.status_code, answer.content) == (200, b"")
 
     async def settled(self, is_so: Callable[[], bool]) -> None:
-        """Waits for what Slack has been reported after its request was acknowledged."""
+        """Waits for what Slack was sent after its request was acknowledged."""
         async with asyncio.timeout(PATIENCE):
             while not is_so():
                 await asyncio.sleep(0.01)

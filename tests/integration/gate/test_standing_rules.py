@@ -105,7 +105,7 @@ async def test_what_was_agreed_to_often_may_go_once_a_person_accepts_it(world: W
 
     # Proposed is not accepted: it waits as before, and no program can accept it.
     assert (await world.run())["outcome"] == "drafts_waiting"
-    (kept,) = await world.waiting()
+    (stored,) = await world.waiting()
     with pytest.raises(PermissionDenied):
         await world.call(
             "decide_standing_rule", program=True, rule_id=rule["rule_id"], decision="accept"
@@ -121,13 +121,13 @@ async def test_what_was_agreed_to_often_may_go_once_a_person_accepts_it(world: W
     # And so is one that calls somebody.
     assert (await world.run(text="<!channel> hello"))["outcome"] == "drafts_waiting"
     assert len(world.slack.messages) == sent + 1
-    told = await world.bench.application.database.fetch(
+    result = await world.bench.application.database.fetch(
         "SELECT subject FROM audit_log WHERE action = 'standing_rule.used'"
     )
-    assert [row["subject"] for row in told] == [rule["rule_id"]]
+    assert [row["subject"] for row in result] == [rule["rule_id"]]
 
     # A rejection of one like it, made before the rule, ends it.
-    await world.call("discard_action", draft_id=kept)
+    await world.call("discard_action", draft_id=stored)
     (ended,) = await world.rules("withdrawn")
     assert (ended["ended_reason"], ended["uses"]) == ("rejected", 1)
     assert (await world.run())["outcome"] == "drafts_waiting"
@@ -158,8 +158,8 @@ async def test_an_edit_earns_nothing_and_a_version_that_sends_the_same_keeps_its
     (draft,) = await world.waiting()
     await world.call("discard_action", draft_id=draft)
     assert [one["rule_id"] for one in await world.rules("withdrawn")] == [rule["rule_id"]]
-    taken = await world.call("withdraw_standing_rule", rule_id=rule["rule_id"])
-    assert taken["status"] == "withdrawn"
+    accepted = await world.call("withdraw_standing_rule", rule_id=rule["rule_id"])
+    assert accepted["status"] == "withdrawn"
 
 
 async def test_a_rule_sends_once_and_has_no_more_rights_than_its_approver(

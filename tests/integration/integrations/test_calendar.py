@@ -126,24 +126,28 @@ async def test_a_window_is_whole_over_all_calendars_and_all_pages() -> None:
             ]
         )
         pages = {item.frontmatter["event_id"]: item for item in found if isinstance(item, Item)}
-        told = pages["plan"].frontmatter
-        assert (told["start"], told["end"]) == (
+        result = pages["plan"].frontmatter
+        assert (result["start"], result["end"]) == (
             "2026-06-02T09:00:00+02:00",
             "2026-06-02T10:00:00+02:00",
         )
-        assert (told["location"], told["calendar"], told["organizer"]) == ("Room 1", "Team", ADA)
-        assert told["attendees"] == [
+        assert (result["location"], result["calendar"], result["organizer"]) == (
+            "Room 1",
+            "Team",
+            ADA,
+        )
+        assert result["attendees"] == [
             {"email": "noah@example.com", "name": "Noah", "response": "accepted"}
         ]
-        assert (told["all_day"], told["status"]) == (False, "confirmed")
+        assert (result["all_day"], result["status"]) == (False, "confirmed")
         assert "Bring cake" in pages["plan"].body
-        told = pages["off"].frontmatter
-        assert (told["start"], told["end"], told["last_day"]) == (
+        result = pages["off"].frontmatter
+        assert (result["start"], result["end"], result["last_day"]) == (
             "2026-06-07",
             "2026-06-08",
             "2026-06-07",
         )
-        assert (told["all_day"], "When: 2026-06-07\n" in pages["off"].body) == (True, True)
+        assert (result["all_day"], "When: 2026-06-07\n" in pages["off"].body) == (True, True)
         assert pages["gone"].title == "Cancelled: (no title)"
         # Days are days where the calendar is: the one in New York ends four hours later.
         ends = {
@@ -167,8 +171,8 @@ async def test_what_is_broken_is_reported_and_the_rest_is_there() -> None:
             f"calendar:event:{ADA}:bad": "event_unreadable",
             f"calendar:calendar:{TEAM}": "provider_403",
         }
-        for told, kind in ((busy(9), UpstreamError), (scope_missing(), ReconnectRequired)):
-            one.double.planned = {events: [told]}
+        for result, kind in ((busy(9), UpstreamError), (scope_missing(), ReconnectRequired)):
+            one.double.planned = {events: [result]}
             with pytest.raises(kind):
                 await one.window(**JUNE)
         one.double.planned = {f"GET {OURS}users/me/calendarList": [http_answer(200, b"[1]")]}
@@ -269,8 +273,8 @@ async def test_a_cursor_of_before_is_read_anew_once() -> None:
             updated="2026-05-01T00:00:00Z",
         )
         old = "sync-2|2025-01-01T00:00:00Z|2026-01-01T00:00:00Z"
-        kept = {"known": {ADA: old, TEAM: old}, "seen_at": NOW.isoformat()}
-        found, cursor = await one.looked(kept)
+        stored = {"known": {ADA: old, TEAM: old}, "seen_at": NOW.isoformat()}
+        found, cursor = await one.looked(stored)
         assert (_refs(found), _told(found)) == ([f"{ADA}:a", f"{ADA}:far"], [])
         asked = len(one.double.asked)
         assert (await one.looked(cursor))[0] == []
@@ -348,9 +352,9 @@ async def test_a_write_that_was_refused_says_that_nothing_has_happened() -> None
                 refusal(409, "conflict"),
             ]
         }
-        told = [await problem(0, **good) for _ in range(4)]
-        assert [one.unsent for one in told] == [True] * 4
-        assert [one.code for one in told] == [
+        result = [await problem(0, **good) for _ in range(4)]
+        assert [one.unsent for one in result] == [True] * 4
+        assert [one.code for one in result] == [
             "provider_busy",
             "provider_403",
             "provider_busy",

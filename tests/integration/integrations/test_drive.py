@@ -170,10 +170,10 @@ async def test_the_text_of_documents_and_small_files_comes_with_a_poll_of_its_ow
             "drive:file:huge": TOO_LARGE,
         }
         # The page says the same of the file as the one that came before its text.
-        (told,) = [item for item in await one.fetched(query="a.txt") if isinstance(item, Item)]
+        (result,) = [item for item in await one.fetched(query="a.txt") if isinstance(item, Item)]
         (same,) = [item for item in found if item.source_ref == "drive:file:txt"]
         assert isinstance(same, Item)
-        assert (same.frontmatter, same.title) == (told.frontmatter, told.title)
+        assert (same.frontmatter, same.title) == (result.frontmatter, result.title)
         one.double.put("txt", "a.txt", b"Newer")
         one.double.put("doc", "Doc", b"", mimeType=DOCUMENT)
         one.double.put("big", "Large", b"y" * 900_000, mimeType=DOCUMENT)
@@ -189,7 +189,7 @@ async def test_the_text_of_documents_and_small_files_comes_with_a_poll_of_its_ow
         }
         # A text that is empty now is empty on its page too; a page without one keeps it.
         assert {page.keeps_body for page in pages.values()} == {False}
-        assert told.keeps_body
+        assert result.keeps_body
         broken = {
             item.source_ref: item.problem.code for item in found if isinstance(item, UnreadableItem)
         }
@@ -215,8 +215,8 @@ async def test_a_file_is_made_once_and_a_refusal_says_that_nothing_was_made() ->
                 http_answer(200, b"x"),
             ]
         }
-        told = [await problem() for _ in range(6)]
-        assert [one.unsent for one in told] == [None, True, True, True, True, None]
+        result = [await problem() for _ in range(6)]
+        assert [one.unsent for one in result] == [None, True, True, True, True, None]
         kinds = [
             UpstreamError,
             UpstreamError,
@@ -225,7 +225,7 @@ async def test_a_file_is_made_once_and_a_refusal_says_that_nothing_was_made() ->
             UpstreamError,
             UpstreamError,
         ]
-        assert [type(one) for one in told] == kinds
+        assert [type(one) for one in result] == kinds
         assert isinstance(await problem(folder_id="none"), NotFound)
         one.double.planned = {"GET /drive/v3/files": [failed()]}
         assert (await problem()).unsent is True

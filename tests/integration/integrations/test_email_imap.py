@@ -65,7 +65,7 @@ async def _world(
     **settings: Any,
 ) -> AsyncIterator[World]:
     async with mailbox_double(place, starttls=starttls) as box:
-        told = {
+        result = {
             "host": "localhost",
             "port": box.port,
             "user": USER,
@@ -73,7 +73,7 @@ async def _world(
             **settings,
         }
         egress = Egress(Limits(), [box.pair] if allowed else [])
-        async with visiting(box.pair, integration="email", settings=told, clock=_Noon()) as ctx:
+        async with visiting(box.pair, integration="email", settings=result, clock=_Noon()) as ctx:
             way = MailboxWay(egress, ctx, box.certificate if trusted else None, password)
             yield box, integration({}), replace(ctx, open_http=lambda: way)
         await egress.aclose()
@@ -127,8 +127,8 @@ async def test_mails_are_searched_and_become_pages(tmp_path: Path) -> None:
         odd = 'x" ALL\r\nm9 LOGOUT'
         assert await _all(world, {"query": f"{odd} \\"}) == []
         words = [b'x"', b"ALL", b"m9", b"LOGOUT", b"\\"]
-        wanted = [part for word in words for part in (b"TEXT", word)]
-        assert [b"UID", b"SEARCH", b"UID", b"1:*", *wanted] in box.heard
+        expected = [part for word in words for part in (b"TEXT", word)]
+        assert [b"UID", b"SEARCH", b"UID", b"1:*", *expected] in box.heard
         assert set(box.names()) == {"LOGIN", "EXAMINE", "UID SEARCH", "UID FETCH", "LOGOUT"}
 
         (answer,) = await _all(world, {"query": "from:bob"})

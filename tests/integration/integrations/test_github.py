@@ -321,8 +321,8 @@ async def test_an_issue_and_a_comment_are_written_as_they_were_asked_for(
         "labels": ["bug", "forbidden"],
         "assignees": ["mona", "stranger"],
     }
-    said = await visit.write("comment", **REF, number=1, body="Mended")
-    assert said == {
+    output = await visit.write("comment", **REF, number=1, body="Mended")
+    assert output == {
         "issue_number": 1,
         "comment_id": 1001,
         "url": f"https://github.com/{REPO}/issues/1#issuecomment-1001",

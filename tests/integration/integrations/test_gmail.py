@@ -133,12 +133,12 @@ async def test_a_thread_becomes_one_page_with_its_messages_and_what_is_attached(
             "email",
             "Nächste Woche",
         )
-        told = page.frontmatter
-        assert (told["thread_id"], told["message_id"]) == ("t1", "m2")
-        assert (told["from"], told["to"]) == (f"Ada <{ADDRESS}>", ["noah@example.com"])
-        assert told["labels"] == ["INBOX", "Customers", "SENT"]
-        assert told["date"] == "2026-06-01T11:59:00+00:00"
-        assert told["attachments"] == [
+        result = page.frontmatter
+        assert (result["thread_id"], result["message_id"]) == ("t1", "m2")
+        assert (result["from"], result["to"]) == (f"Ada <{ADDRESS}>", ["noah@example.com"])
+        assert result["labels"] == ["INBOX", "Customers", "SENT"]
+        assert result["date"] == "2026-06-01T11:59:00+00:00"
+        assert result["attachments"] == [
             {"filename": "plan.csv", "mime_type": "text/csv", "size": 20, "attachment_id": "m2/1"},
             {
                 "filename": "plan.pdf",
@@ -369,10 +369,13 @@ async def test_what_was_not_sent_is_said_and_what_nobody_knows_is_not() -> None:
 
         one.double.planned = {SEND: [failed(), busy(3), refusal(400, "invalid", "Bad\nmail")]}
         assert (await problem()).unsent is None
-        told = await problem()
-        assert (told.unsent, told.retry_after) == (True, 3.0)
-        told = await problem()
-        assert (told.unsent, told.detail) == (True, "Gmail does not accept the request: Bad mail")
+        result = await problem()
+        assert (result.unsent, result.retry_after) == (True, 3.0)
+        result = await problem()
+        assert (result.unsent, result.detail) == (
+            True,
+            "Gmail does not accept the request: Bad mail",
+        )
         one.double.planned = {SEND: [http_answer(200, b"{}"), elsewhere("https://example.org/")]}
         assert (await problem()).unsent is None
         assert (await problem()).code == "provider_moved"
@@ -385,9 +388,9 @@ async def test_what_was_not_sent_is_said_and_what_nobody_knows_is_not() -> None:
         # No line of a header can be smuggled in, whichever way it came here.
         assert (await problem(subject="x\r\nBcc: eve@example.com")).code == "mail_header"
         bad = {"filename": "a", "content_base64": "not base64!"}
-        told = await problem(attachments=[bad])
-        assert isinstance(told, Invalid)
-        assert told.findings[0].pointer == "/attachments/0/content_base64"
+        result = await problem(attachments=[bad])
+        assert isinstance(result, Invalid)
+        assert result.findings[0].pointer == "/attachments/0/content_base64"
         assert (await problem(to=["jürgen@example.com"])).findings[0].pointer == "/to/0"
         assert one.double.sent == []
 
@@ -405,14 +408,14 @@ async def test_an_account_is_reported_and_a_connection_that_may_not_is_named_as_
             ]
         }
         kinds = [ReconnectRequired, UpstreamError, Problem, Problem]
-        told = []
+        result = []
         for kind in kinds:
             with pytest.raises(kind) as caught:
                 await one.built.account(one.ctx)
-            told.append(caught.value)
-        assert told[1].code == "provider_busy"
-        assert "disabled Gmail apps" in told[2].detail
-        assert all(TOKEN not in one.detail for one in told)
+            result.append(caught.value)
+        assert result[1].code == "provider_busy"
+        assert "disabled Gmail apps" in result[2].detail
+        assert all(TOKEN not in one.detail for one in result)
 
 
 def test_a_sentence_is_gmails_own_search() -> None:

@@ -204,8 +204,8 @@ async def test_a_poll_goes_on_where_it_ended_and_tells_of_what_is_new(
         ("ENG-32 Issue 32", "linear.issue_created"),
         ("ENG-5 Issue 5", None),
     }
-    told = next(one for one in third if one.event)
-    assert told.payload == {
+    result = next(one for one in third if one.event)
+    assert result.payload == {
         "id": "00000000-0000-4000-8000-000000000032",
         "identifier": "ENG-32",
         "title": "Issue 32",

@@ -173,8 +173,8 @@ async def test_a_poll_goes_on_where_it_ended_and_sees_answers_to_what_it_knows()
         third, cursor = await _poll(world, cursor)
         assert _refs(third) == [f"slack:C0GEN:{_ts(20)}", f"slack:C0OPS:{_ts(4)}"]
         # What a first look finds was there before, and an answer is no new message.
-        told = [getattr(one, "event", None) for one in (*first, *third)]
-        assert told == [None] * 4 + ["slack.message_posted", None]
+        result = [getattr(one, "event", None) for one in (*first, *third)]
+        assert result == [None] * 4 + ["slack.message_posted", None]
         # One of the future moves no mark: what is said until then is not lost.
         before = dict(cursor["marks"])
         slack.history["C0GEN"].append({**_message(0), "ts": "999999999999.000100"})

@@ -184,8 +184,8 @@ async def test_the_key_of_the_workspace_is_used_by_those_who_may(bench: Bench) -
 
         await member.call("publisher_secret_set", name="CMC_API_KEY", value="wrong-for-now")
         assert await here.code(automation) == "http_status"
-        kept = await member.call("publisher_secret_set", name="CMC_API_KEY", value=KEY)
-        assert "value" not in kept
+        stored = await member.call("publisher_secret_set", name="CMC_API_KEY", value=KEY)
+        assert "value" not in stored
         with pytest.raises(Conflict, match="CMC_API_KEY"):
             await member.call("automation_secret_set", name="cmc_api_key", value="x")
         await rotate(application.database, application.vault.keyring)
@@ -241,14 +241,14 @@ async def test_pages_of_others_are_left_alone(bench: Bench) -> None:
             "create_page", slug="mine", title="Mine", type="note", body="x", source_ref="cmc:BTC@t1"
         )
         here.api.answer = lambda *_: said({"data": [coin("BTC"), coin("ETH")]})
-        told = await here.output(await here.saved(plain(here.api.url)))
-        assert [one["code"] for one in told["errors"]] == ["page_of_another"]
+        result = await here.output(await here.saved(plain(here.api.url)))
+        assert [one["code"] for one in result["errors"]] == ["page_of_another"]
         assert await here.refs() == ["cmc:ETH@t1"]
         # The name of a recipe is said by anybody; a page belongs to who brought it in.
         here.api.answer = lambda *_: said({"data": [coin("ETH", name="Evil")]})
         other = await here.saved({**plain(f"{here.api.url}/evil"), "name": "Another"})
-        told = await here.output(other)
-        assert [one["code"] for one in told["errors"]] == ["page_of_another"]
+        result = await here.output(other)
+        assert [one["code"] for one in result["errors"]] == ["page_of_another"]
         assert ["Evil" in str(page["title"]) for page in await here.pages()] == [False]
 
 
@@ -284,13 +284,13 @@ async def test_pages_go_on_with_the_next_install_of_their_recipe(bench: Bench) -
         await codex.publish(news("1.1.0", query={"a": "b"}))
         await codex.upgrade(made)
         assert await title_after(made, "Two") == ["Two"]
-        beside = (await codex.apply("news"))["created"]
-        assert await title_after(beside, "Never") == ["Two"], "two that stand do not fight"
+        other = (await codex.apply("news"))["created"]
+        assert await title_after(other, "Never") == ["Two"], "two that stand do not fight"
         await codex.call("uninstall_recipe", entity_id=made["id"])
         await codex.call("recover_recipe", entity_id=made["id"])
         assert await title_after(made, "Three") == ["Three"]
         await codex.call("uninstall_recipe", entity_id=made["id"])
-        assert await title_after(beside, "Four") == ["Four"]
+        assert await title_after(other, "Four") == ["Four"]
 
 
 async def test_page_after_page_in_all_three_ways(bench: Bench) -> None:
@@ -306,8 +306,8 @@ async def test_page_after_page_in_all_three_ways(bench: Bench) -> None:
         api.answer = by_cursor
         paging: dict[str, Any] = {"kind": "cursor", "next": "$.next_cursor", "param": "cursor"}
         one = await here.saved(plain(api.url, method="POST", json={"a": 1}, paging=paging))
-        told = await here.output(one)
-        assert (told["ingested_count"], told["more"], len(api.heard())) == (5, False, 3)
+        result = await here.output(one)
+        assert (result["ingested_count"], result["more"], len(api.heard())) == (5, False, 3)
 
         def by_page(target: str, headers: dict[str, str], body: bytes) -> bytes:
             asked = parse_qs(urlsplit(target).query)
@@ -329,11 +329,11 @@ async def test_page_after_page_in_all_three_ways(bench: Bench) -> None:
         api.answer = by_link
         template = plain(api.url, paging={"kind": "link", "max_pages": 2}, query={"key": "mine"})
         three = await here.saved({**template, "name": "By link"})
-        told = await here.output(three)
-        assert (told["ingested_count"], told["more"]) == (4, True)
+        result = await here.output(three)
+        assert (result["ingested_count"], result["more"]) == (4, True)
         assert api.heard() == ["/items?key=mine", "/items?after=2&key=mine"]
-        told = await here.output(three)
-        assert (told["ingested_count"], told["more"]) == (1, False)
+        result = await here.output(three)
+        assert (result["ingested_count"], result["more"]) == (1, False)
         assert api.heard() == ["/items?after=3&key=mine"], "it goes on where it stopped"
         assert len(await here.refs()) == 15
 
@@ -359,8 +359,8 @@ async def test_a_reading_that_breaks_off_goes_on_and_writes_nothing_twice(bench:
             cursor={"field": "$.n", "param": "since"},
         )
         automation = await here.saved(template)
-        told = await here.output(automation)
-        assert told["ingested_count"] == 1, "what the try before kept is not written again"
+        result = await here.output(automation)
+        assert result["ingested_count"] == 1, "what the try before kept is not written again"
         assert tries == ["1 since -", "2 since -", "2 since -"], "page 1 was not asked for twice"
         assert await here.refs() == ["cmc:A@-", "cmc:B@-"]
         tries.clear()
@@ -398,8 +398,8 @@ async def test_what_has_not_changed_is_not_sent_again(bench: Bench) -> None:
         api.answer = tagged
         automation = await here.saved(plain(api.url, conditional=True))
         assert (await here.output(automation))["ingested_count"] == 1
-        told = await here.output(automation)
-        assert told["note"] == "Nothing has changed since the last time."
+        result = await here.output(automation)
+        assert result["note"] == "Nothing has changed since the last time."
         state["tag"] = '"v2"'
         assert (await here.output(automation))["ingested_count"] == 1
         made = compile_automation(
@@ -449,9 +449,9 @@ async def test_hostile_answers_end_the_run_with_a_reason(bench: Bench) -> None:
             coin("GOOD"),
         ]
         api.answer = lambda *_: said({"data": odd})
-        told = await here.output(automation)
+        result = await here.output(automation)
         assert "cmc:GOOD@t1" in await here.refs()
-        assert len(told["errors"]) + told["ingested_count"] == len(odd)
+        assert len(result["errors"]) + result["ingested_count"] == len(odd)
 
         link = ['<http://elsewhere.example/items?b=2>; rel="next"']
         api.answer = lambda *_: said({"data": [coin("LAST")]}, f"Link: {link[0]}")

@@ -199,14 +199,14 @@ async def test_an_automation_comes_with_its_board_leaves_and_comes_back(bench: B
     assert (made["state"], made["name"]) == ("paused", "Checker")
     assert made["source_recipe_slug"] == "checker"
     assert [one["kind"] for one in made["asks_for"]] == ["spend"]
-    kept = await bench.application.database.fetchrow(
+    stored = await bench.application.database.fetchrow(
         "SELECT d.document FROM automations a JOIN automation_versions v "
         "ON v.automation_id = a.id JOIN definitions d ON d.hash = v.definition_hash "
         "WHERE a.id = $1",
         UUID(made["id"]),
     )
-    assert kept is not None
-    output = kept["document"]["plan"][0]["config"]["output"]
+    assert stored is not None
+    output = stored["document"]["plan"][0]["config"]["output"]
     assert output == f"{sites['id']} is Sites"
 
     # A second one is another automation, with the board that is there.
@@ -329,8 +329,8 @@ async def test_a_bundle_is_one_install_with_members_of_its_own(bench: Bench) -> 
     assert {row["id"] for row in gone["uninstalled"]} == {one["id"], *members[0].values()}
     back = await codex.call("recover_recipe", entity_id=one["id"])
     assert {row["id"] for row in back["recovered"]} == set(members[0].values())
-    kept = await codex.call("uninstall_recipe", entity_id=two["id"], cascade=False)
-    assert kept["cascade_count"] == 0
+    stored = await codex.call("uninstall_recipe", entity_id=two["id"], cascade=False)
+    assert stored["cascade_count"] == 0
     space = str(bench.application.workspace_id)
     rest = await codex.call("uninstall_recipe", slug="sites", brain_id=space)
     assert {row["id"] for row in rest["uninstalled"]} == {
@@ -356,41 +356,41 @@ async def test_two_who_install_at_once_share_what_is_needed(bench: Bench) -> Non
 
 
 async def test_a_recipe_of_another_workspace_is_seen_when_it_is_shared(bench: Bench) -> None:
-    codex, neighbour = Codex(bench.application), Codex(bench.application, NEIGHBOUR)
+    codex, other_tenant = Codex(bench.application), Codex(bench.application, NEIGHBOUR)
     async with bench.application.database.transaction() as tx:
         await ensure_workspace(tx, NEIGHBOUR, "Next door")
-    await neighbour.publish(board("private-thing"))
-    await neighbour.publish(board("lent-thing"), shared=True)
+    await other_tenant.publish(board("private-thing"))
+    await other_tenant.publish(board("lent-thing"), shared=True)
     assert (await _refused(codex, "get_starter_recipe", slug="private-thing")).code == "no_recipe"
     lent = (await codex.call("get_starter_recipe", slug="lent-thing"))["recipe"]
     assert lent["origin"] == "shared"
     made = (await codex.apply("lent-thing"))["created"]
-    foreign = await _refused(neighbour, "uninstall_recipe", entity_id=made["id"])
+    foreign = await _refused(other_tenant, "uninstall_recipe", entity_id=made["id"])
     assert foreign.code == "no_install"
 
-    taken = await _refused(codex, "publish_recipe", package=board("lent-thing"))
-    assert taken.code == "slug_taken"
+    accepted = await _refused(codex, "publish_recipe", package=board("lent-thing"))
+    assert accepted.code == "slug_taken"
     starter = await _refused(codex, "publish_recipe", package=board("uptime-board"))
     assert starter.code == "slug_taken"
     # What is not shared is nobody else's business.
     await codex.publish(board("private-thing"))
-    await neighbour.publish(board("lent-thing", ("site", "state"), version="1.1.0"))
+    await other_tenant.publish(board("lent-thing", ("site", "state"), version="1.1.0"))
     assert (await codex.check(made))["latest"] == "1.1.0"
-    await neighbour.publish(board("lent-thing", version="1.2.0"), shared=False)
+    await other_tenant.publish(board("lent-thing", version="1.2.0"), shared=False)
     hidden = await codex.check(made)
     assert (hidden["latest"], hidden["has_upgrade"]) == (None, False)
 
 
 async def test_a_slug_alone_does_not_say_which_recipe(bench: Bench) -> None:
-    codex, neighbour = Codex(bench.application), Codex(bench.application, NEIGHBOUR)
+    codex, other_tenant = Codex(bench.application), Codex(bench.application, NEIGHBOUR)
     async with bench.application.database.transaction() as tx:
         await ensure_workspace(tx, NEIGHBOUR, "Next door")
     await codex.publish(automation("sites"), automation("hello"))
     mine = (await codex.apply("sites"))["created"]
     reads = automation("reads", [says("{{ install.sites.id }}")], dependencies=[needs("sites")])
     key = generate_key()
-    await neighbour.publish(board(), reads, add_signature(automation("hello"), key), shared=True)
-    assert (await neighbour.call("get_starter_recipe", slug="hello"))["recipe"]["signed"]
+    await other_tenant.publish(board(), reads, add_signature(automation("hello"), key), shared=True)
+    assert (await other_tenant.call("get_starter_recipe", slug="hello"))["recipe"]["signed"]
     assert not (await codex.call("get_starter_recipe", slug="hello"))["recipe"]["signed"]
 
     looked = await codex.call("check_recipe_dependencies", slug="reads")
@@ -443,13 +443,13 @@ async def test_a_long_row_of_recipes_is_refused_by_its_beginning(bench: Bench) -
 
 async def test_an_integration_without_an_envelope_is_published_and_installed(bench: Bench) -> None:
     codex = Codex(bench.application)
-    taken = await _refused(codex, "publish_recipe", package=PRINTED)
-    assert (taken.code, taken.findings[0].pointer) == ("slug_taken", "/package/slug")
+    accepted = await _refused(codex, "publish_recipe", package=PRINTED)
+    assert (accepted.code, accepted.findings[0].pointer) == ("slug_taken", "/package/slug")
     await codex.publish({**PRINTED, "slug": "coins-of-ours"})
     shown = (await codex.call("get_starter_recipe", slug="coins-of-ours"))["recipe"]
     assert (shown["kind"], shown["name"]) == ("integration", PRINTED["name"])
-    wanted = [one["name"] for one in shown["requires"]["publisher_secrets"]]
-    assert wanted == ["CMC_API_KEY"]
+    expected = [one["name"] for one in shown["requires"]["publisher_secrets"]]
+    assert expected == ["CMC_API_KEY"]
     made = await codex.apply("coins-of-ours")
     assert made["created"]["kind"] == "automation"
     wrong = await _refused(

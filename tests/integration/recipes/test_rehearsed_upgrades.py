@@ -14,8 +14,8 @@ GRANTS = [{"capability": "inbox.post_notification", "params": {}}]
 
 
 def _teller(version: str, title: str) -> dict[str, Any]:
-    told = {"step_id": "tell", "action": "inbox.post_notification", "config": {"title": title}}
-    return automation("teller", [told], version=version, grants=GRANTS)
+    result = {"step_id": "tell", "action": "inbox.post_notification", "config": {"title": title}}
+    return automation("teller", [result], version=version, grants=GRANTS)
 
 
 async def test_what_an_upgrade_would_do_is_seen_before_it_is_made(bench: Bench) -> None:
@@ -30,11 +30,11 @@ async def test_what_an_upgrade_would_do_is_seen_before_it_is_made(bench: Bench) 
         await codex.publish(_teller("1.1.0", "Good night"))
 
         found = (await codex.check(made))["definition"]
-        told = await codex.call(
+        result = await codex.call(
             "rehearse_automation", automation_id=made["id"], candidate={"definition": found}
         )
-    assert (told["done"], told["otherwise"]) == (True, 1)
-    [firing] = told["firings"]
+    assert (result["done"], result["otherwise"]) == (True, 1)
+    [firing] = result["firings"]
     assert "Good night" in str(firing["differences"])
     messages = await application.database.fetch("SELECT title FROM notifications")
     assert "Good night" not in {row["title"] for row in messages}

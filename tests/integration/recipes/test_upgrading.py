@@ -73,11 +73,15 @@ async def test_a_board_keeps_its_rows_and_what_people_added(bench: Bench) -> Non
         name="Renamed",
         datasets=[{"name": "mine", "columns": [{"key": "x"}]}],
     )
-    told = await codex.check(made)
-    assert (told["installed"], told["latest"], told["has_upgrade"]) == ("1.0.0", "1.1.0", True)
-    assert (told["has_user_changes"], told["change_summary"]["yours"]) == (False, [])
-    assert told["change_summary"]["orphaned_datasets"] == ["notes"]
-    assert {one["place"] for one in told["change_summary"]["recipe"]} >= {
+    result = await codex.check(made)
+    assert (result["installed"], result["latest"], result["has_upgrade"]) == (
+        "1.0.0",
+        "1.1.0",
+        True,
+    )
+    assert (result["has_user_changes"], result["change_summary"]["yours"]) == (False, [])
+    assert result["change_summary"]["orphaned_datasets"] == ["notes"]
+    assert {one["place"] for one in result["change_summary"]["recipe"]} >= {
         "/datasets/default/columns/owner",
         "/datasets/default/columns/state",
         "/skills/score/prompt",
@@ -172,9 +176,11 @@ async def test_an_automation_keeps_its_state_and_asks_for_what_is_more(bench: Be
     narrower = await codex.upgrade(made)
     assert (narrower["state"], narrower["name"]) == ("active", "Ours")
     assert (await _state(bench, made["id"]))["version"] == 2
-    kept = await database.fetchrow("SELECT value FROM automation_kv WHERE automation_id = $1", own)
-    assert kept is not None
-    assert kept["value"] == 7
+    stored = await database.fetchrow(
+        "SELECT value FROM automation_kv WHERE automation_id = $1", own
+    )
+    assert stored is not None
+    assert stored["value"] == 7
 
     await codex.publish(
         board(),
@@ -185,12 +191,12 @@ async def test_an_automation_keeps_its_state_and_asks_for_what_is_more(bench: Be
             definition={"execution": {"cost_cap_daily_usd": 5}},
         ),
     )
-    told = await codex.check(made)
-    assert [one["kind"] for one in told["asks_for"]] == ["spend"]
-    assert told["change_summary"]["new_dependencies"] == ["sites"]
+    result = await codex.check(made)
+    assert [one["kind"] for one in result["asks_for"]] == ["spend"]
+    assert result["change_summary"]["new_dependencies"] == ["sites"]
     wider = await codex.upgrade(made)
     assert wider["state"] == "paused"
-    assert [one["says"] for one in wider["asks_for"]] == [one["says"] for one in told["asks_for"]]
+    assert [one["says"] for one in wider["asks_for"]] == [one["says"] for one in result["asks_for"]]
     assert [one["source_recipe_slug"] for one in wider["cascade_installed"]] == ["sites"]
     assert (await _state(bench, made["id"]))["paused_reason"] == "consent"
     waiting = await database.fetchrow(
@@ -380,16 +386,16 @@ async def test_settings_are_changed_without_a_newer_version(bench: Bench) -> Non
         return {"name": name, "label": name, "type": "string", "default": "api"}
 
     host = "{{ install.settings.site }}.example.com"
-    told = [{"capability": "http_fetch", "params": {"hosts": [host]}}]
+    result = [{"capability": "http_fetch", "params": {"hosts": [host]}}]
     config = {"url": f"https://{host}/{{{{ install.settings.path }}}}"}
     await codex.publish(
         automation(
             "checker",
             [{"step_id": "ask", "action": "http_fetch", "config": config}],
             settings=[site("site"), site("path")],
-            grants=told,
+            grants=result,
             hosts=[host],
-            definition={"grants": told},
+            definition={"grants": result},
         )
     )
     made = (await codex.apply("checker"))["created"]

@@ -196,9 +196,9 @@ async def test_a_trial_asks_nobody_and_a_run_that_is_gone_waits_for_nobody(bench
         asked = await _asked(bench)
         await bench.application.control.cancel(bench.application.workspace_id, made.run_id)
         problems: list[Problem] = []
-        for wanted in (asked["approval_id"], str(FIRST_MEMBER)):
+        for expected in (asked["approval_id"], str(FIRST_MEMBER)):
             with pytest.raises((Conflict, NotFound)) as refused:
-                await _call(bench, "answer_approval", approval_id=wanted, decision="approved")
+                await _call(bench, "answer_approval", approval_id=expected, decision="approved")
             problems.append(refused.value)
     assert [one.code for one in problems] == ["run_ended", "no_approval"]
     assert (await _call(bench, "list_approvals"))["approvals"] == []

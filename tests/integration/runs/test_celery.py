@@ -130,10 +130,10 @@ async def test_a_hint_alone_brings_a_worker_and_nonsense_changes_nothing(
         assert (await fleet.until(first, patience=PATIENCE))["status"] == "succeeded"
         [again] = await _fire(fleet, quick)
         assert (await fleet.until(again, patience=PATIENCE))["status"] == "succeeded"
-        # It was reported: one that had to connect again would have looked for that reason.
+        # It got a hint: one that had to connect again would have looked for that reason.
         assert _ears(client) == connected
 
-        # A worker of other queues is not reported, and does not take it when it looks.
+        # A worker of other queues gets no hint, and does not take it when it looks.
         [other] = await _fire(fleet, medium)
         client.lpush(QUEUES["fast"], *_nonsense(str(first)))
         async with asyncio.timeout(PATIENCE):
@@ -166,12 +166,12 @@ async def test_many_runs_are_few_messages_and_a_line_that_nobody_takes_from_ends
         while client.llen(name) < 3:
             await asyncio.sleep(0.01)
     messages = [json.loads(text) for text in client.lrange(name, 0, -1)]
-    told = [json.loads(base64.b64decode(one["body"]))[0][0] for one in messages]
+    result = [json.loads(base64.b64decode(one["body"]))[0][0] for one in messages]
 
     assert {one["headers"]["task"] for one in messages} == {TASK}
     assert all(one["headers"]["expires"] for one in messages)
-    assert sorted(itertools.chain(*told)) == sorted(map(str, runs))
-    assert max(map(len, told)) <= PORTION
+    assert sorted(itertools.chain(*result)) == sorted(map(str, runs))
+    assert max(map(len, result)) <= PORTION
 
     client.rpush(name, *["{}"] * MOST_IN_LINE)
     hints = CeleryHintSender(_broker(fleet))
@@ -195,13 +195,13 @@ async def test_a_broker_that_is_away_costs_time_and_nothing_else(
             redis_server.start()
             await _until_logged(caplog, broker.back, fleet, saved)
         process.send_signal(signal.SIGTERM)
-        _, told = await asyncio.to_thread(process.communicate, None, PATIENCE)
+        _, result = await asyncio.to_thread(process.communicate, None, PATIENCE)
 
     assert process.returncode == 0
     assert (_times(caplog, broker.gone), _times(caplog, broker.back)) == (1, 1)
     # Whether it was up before the broker came back is not for us to say.
-    assert told.count("cannot be reached") <= 1
-    assert "Traceback" not in told
+    assert result.count("cannot be reached") <= 1
+    assert "Traceback" not in result
 
 
 async def _until_logged(

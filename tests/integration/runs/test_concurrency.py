@@ -84,8 +84,10 @@ async def test_cancelling_a_running_run_stops_its_step_and_lets_the_next_one_go(
         first = await bench.dispatch(plan, inputs={"hang": True})
         second = await bench.dispatch(plan, inputs={"hang": False})
         await bench.outside.started.wait()
-        said = await bench.application.control.cancel(bench.application.workspace_id, first.run_id)
-        assert said == "cancelling"
+        output = await bench.application.control.cancel(
+            bench.application.workspace_id, first.run_id
+        )
+        assert output == "cancelling"
         run = await bench.until(first.run_id)
         assert (run["status"], run["reason"]) == ("cancelled", "cancelled")
         assert len(bench.outside.stopped) == 1

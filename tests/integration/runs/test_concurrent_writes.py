@@ -61,16 +61,16 @@ async def test_rows_are_whole_and_a_change_meanwhile_is_waited_for(bench: Bench)
         assert list(await writing) == [True]
         run = await bench.read(first.id)
         assert (run["status"], run["outcome"]) == ("succeeded", "answer_only")
-        (kept,), (call,) = run["steps"], run["calls"]
-        assert (kept["step"], kept["item"], kept["status"], kept["ms"]) == (
+        (stored,), (call,) = run["steps"], run["calls"]
+        assert (stored["step"], stored["item"], stored["status"], stored["ms"]) == (
             "a",
             "2",
             "succeeded",
             7,
         )
         assert (call["item"], call["outcome"], call["cost_usd"]) == ("2", "read", Decimal("0.25"))
-        told = await database.fetch("SELECT type FROM events WHERE run_id = $1", first.id)
-        assert [row["type"] for row in told] == ["automation.run.succeeded"]
+        result = await database.fetch("SELECT type FROM events WHERE run_id = $1", first.id)
+        assert [row["type"] for row in result] == ["automation.run.succeeded"]
 
         # Another worker takes one over: nothing of it is written, and the others lose nothing.
         async with database.transaction() as other:

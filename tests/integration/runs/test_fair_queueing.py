@@ -23,15 +23,15 @@ async def _handed_in(bench: Bench, space: UUID, count: int) -> list[UUID]:
     report = validate(PLAN, await application.registry.of(space), application.limits)
     assert report.definition is not None
     async with application.database.transaction() as tx:
-        kept = await save(tx, space, report.definition, report.grants, FIRST_MEMBER, via="page")
-    asked = [RunRequest(space, kept.automation_id) for _ in range(count)]
+        stored = await save(tx, space, report.definition, report.grants, FIRST_MEMBER, via="page")
+    asked = [RunRequest(space, stored.automation_id) for _ in range(count)]
     return [made.run_id for made in await application.dispatcher.dispatch_all(asked)]
 
 
 async def test_a_claim_serves_others_first_and_begins_where_requested(bench: Bench) -> None:
-    database, crowd = bench.application.database, bench.application.workspace_id
+    database, burst = bench.application.database, bench.application.workspace_id
     await add_workspace(database, NEIGHBOUR, "neighbours")
-    many = await _handed_in(bench, crowd, 20)
+    many = await _handed_in(bench, burst, 20)
     (one,) = await _handed_in(bench, NEIGHBOUR, 1)
     later = (await database.fetchval("SELECT due_at FROM runs WHERE id = $1", one),) * len(QUEUES)
     async with database.transaction() as tx:
@@ -41,13 +41,13 @@ async def test_a_claim_serves_others_first_and_begins_where_requested(bench: Ben
         async def taken(most: int, look: ClaimQuery) -> list[UUID]:
             return [run.id for run in await queue.claim(tx, QUEUES, most, worker, look)]
 
-        beside = ClaimQuery(QUEUES, 8, LONGEST, (crowd,), 4, LONGEST)
-        assert await taken(8, beside) == [one, *many[:4]]
+        other = ClaimQuery(QUEUES, 8, LONGEST, (burst,), 4, LONGEST)
+        assert await taken(8, other) == [one, *many[:4]]
         # Nothing that is older than what is asked for, of whomever it is.
         assert await taken(8, ClaimQuery(QUEUES, 8, later, (), 0, LONGEST)) == []
-        assert await taken(8, ClaimQuery(QUEUES, 8, LONGEST, (crowd,), 4, later)) == []
+        assert await taken(8, ClaimQuery(QUEUES, 8, LONGEST, (burst,), 4, later)) == []
         # Nobody is crowded out for good: alone, it may have everything, oldest first.
-        assert await taken(9, ClaimQuery(QUEUES, 9, later, (crowd,), 9, LONGEST)) == many[4:13]
+        assert await taken(9, ClaimQuery(QUEUES, 9, later, (burst,), 9, LONGEST)) == many[4:13]
         assert await taken(9, ClaimQuery(QUEUES, 9, LONGEST, (), 0, LONGEST)) == many[13:]
 
 

@@ -110,7 +110,7 @@ async def test_a_result_too_large_for_its_record_is_stored_separately(bench: Ben
     assert run["status"] == "succeeded", run["error"]
     (call,) = [call for call in run["calls"] if call["step"] == "get"]
     assert call["result"] is None
-    kept = await bench.application.database.fetchrow("SELECT id, content FROM large_results")
-    assert kept is not None
-    assert kept["id"] == call["result_id"]
-    assert json.loads(kept["content"]) == run["output"] == {"found": True, "value": large}
+    stored = await bench.application.database.fetchrow("SELECT id, content FROM large_results")
+    assert stored is not None
+    assert stored["id"] == call["result_id"]
+    assert json.loads(stored["content"]) == run["output"] == {"found": True, "value": large}

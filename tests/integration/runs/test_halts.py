@@ -58,7 +58,7 @@ async def audited(bench: Bench) -> list[tuple[str, str]]:
 
 
 async def test_what_makes_no_sense_is_refused_with_its_place(bench: Bench) -> None:
-    stranger = str(generate_id())
+    anonymous = str(generate_id())
     wrong: list[tuple[type[Exception], str, str, dict[str, Any]]] = [
         (Invalid, "halt_work", "/scope", {"scope": "planet", "reason": WHY}),
         (Invalid, "halt_work", "/reason", {"scope": "workspace", "reason": "  "}),
@@ -74,7 +74,7 @@ async def test_what_makes_no_sense_is_refused_with_its_place(bench: Bench) -> No
             NotFound,
             "halt_work",
             "/automation_id",
-            {"scope": "automation", "automation_id": stranger, "reason": WHY},
+            {"scope": "automation", "automation_id": anonymous, "reason": WHY},
         ),
         (NotFound, "halt_work", "/recipe", {"scope": "recipe", "recipe": "digest", "reason": WHY}),
         (NotFound, "release_work", "/scope", {"scope": "workspace"}),
@@ -82,7 +82,7 @@ async def test_what_makes_no_sense_is_refused_with_its_place(bench: Bench) -> No
             NotFound,
             "release_work",
             "/automation_id",
-            {"scope": "automation", "automation_id": stranger},
+            {"scope": "automation", "automation_id": anonymous},
         ),
         (NotFound, "admin_halt_recipe", "/recipe", {"recipe": "digest", "reason": WHY}),
         (NotFound, "admin_release_recipe", "/recipe", {"recipe": "digest"}),
@@ -121,10 +121,10 @@ async def test_a_step_under_way_is_interrupted_and_goes_on_with_the_same_key(
         made = await bench.dispatch(plan)
         await bench.outside.started.wait()
         automation_id = str((await bench.read(made.run_id))["automation_id"])
-        told = await call(
+        result = await call(
             bench, "halt_work", scope="automation", automation_id=automation_id, reason=WHY
         )
-        assert told["halt"]["automation"] == "a test"
+        assert result["halt"]["automation"] == "a test"
         await until_parked(bench, made.run_id)
         assert len(bench.outside.stopped) == 1
         later = await bench.dispatch(plan)
@@ -143,8 +143,8 @@ async def test_a_step_under_way_is_interrupted_and_goes_on_with_the_same_key(
         assert shown["halted"] == WHY
 
         bench.outside.release.set()
-        told = await call(bench, "release_work", scope="automation", automation_id=automation_id)
-        assert told["back"] == 2
+        result = await call(bench, "release_work", scope="automation", automation_id=automation_id)
+        assert result["back"] == 2
         for run_id in (made.run_id, later.run_id):
             run = await bench.until(run_id)
             assert (run["status"], run["halted"], run["attempt"]) == ("succeeded", None, 1)
@@ -261,8 +261,8 @@ async def test_cancelling_instead_of_holding_and_drafts_that_stay(bench: Bench) 
         first = await bench.dispatch(hangs)
         await bench.outside.started.wait()
         second = await bench.dispatch(hangs)
-        told = await call(bench, "halt_work", scope="workspace", reason=WHY, cancel=True)
-        assert told["cancelled"] == 2
+        result = await call(bench, "halt_work", scope="workspace", reason=WHY, cancel=True)
+        assert result["cancelled"] == 2
         for made in (first, second):
             assert (await bench.until(made.run_id))["status"] == "cancelled"
         with pytest.raises(Conflict) as refused:
@@ -294,11 +294,11 @@ async def test_what_is_handed_back_while_a_halt_cancels_is_cancelled_too(bench: 
             )
             await until_in_line(bench.application.database)
             await bench.until(under_way.run_id, "pending")
-        told = await halting
-        assert told["cancelled"] == 2
+        result = await halting
+        assert result["cancelled"] == 2
         for made in (asleep, under_way):
             assert (await bench.until(made.run_id))["status"] == "cancelled"
-    assert told["halt"]["held"] == 0
+    assert result["halt"]["held"] == 0
 
 
 async def test_a_halt_does_not_hold_what_was_cancelled(bench: Bench) -> None:
@@ -320,9 +320,9 @@ async def test_a_release_says_when_something_else_still_holds(bench: Bench) -> N
     recipe = {"scope": "recipe", "recipe": "checker"}
     for scope in (one, recipe, {"scope": "workspace"}):
         await call(bench, "halt_work", reason=f"For the {scope['scope']}.", **scope)
-    told = [(await call(bench, "release_work", **scope))["says"] for scope in (one, recipe)]
+    result = [(await call(bench, "release_work", **scope))["says"] for scope in (one, recipe)]
     begun = "It is released, and stands still all the same, since"
-    assert told == [
+    assert result == [
         f"{begun} its recipe is halted: For the recipe.",
         f"{begun} the workspace is halted: For the workspace.",
     ]

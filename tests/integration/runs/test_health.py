@@ -93,7 +93,7 @@ async def test_workers_that_live_and_take_nothing_are_shown(bench: Bench) -> Non
     )
     assert await _red(bench) == {"workers"}
 
-    # One that is full, or reported to leave, or takes something, is not to blame.
+    # One that is full, or asked to leave, or takes something, is not to blame.
     await database.execute("UPDATE workers SET drain_at = now()")
     assert await _red(bench) == set()
     await database.execute("UPDATE workers SET drain_at = NULL, slots = 0")

@@ -76,8 +76,8 @@ async def test_a_later_step_uses_the_result_and_the_edited_text(here: Office) ->
     outputs = {one["step"]: one["output"] for one in run["steps"]}
     assert (outputs["tell"]["ts"], outputs["tell"]["channel"]) == ("1503435956.000001", "C0123")
     assert outputs["tell"]["sent"]["text"] == "Good morning"
-    (told,) = await here.bench.application.database.fetch("SELECT title FROM notifications")
-    assert told["title"] == "1503435956.000001: Good morning"
+    (result,) = await here.bench.application.database.fetch("SELECT title FROM notifications")
+    assert result["title"] == "1503435956.000001: Good morning"
     assert [one["text"] for one in here.slack.messages] == ["Good morning"]
     assert (run["drafts"], run["effects"]) == (0, 2)
     assert [one["status"] for one in run["steps"]] == ["succeeded", "succeeded"]
@@ -131,8 +131,8 @@ async def test_a_refusal_fails_the_step_and_on_failure_handles_it(here: Office) 
 
     assert (run["status"], run["error"]["code"]) == ("failed", "declined")
     assert "Not today." in run["error"]["detail"]
-    told = await here.bench.application.database.fetch("SELECT title FROM notifications")
-    assert [one["title"] for one in told] == ["tell declined"]
+    result = await here.bench.application.database.fetch("SELECT title FROM notifications")
+    assert [one["title"] for one in result] == ["tell declined"]
     assert here.slack.messages == []
 
 
@@ -142,8 +142,8 @@ async def test_a_draft_that_nobody_answers_fails_the_step_as_expired(here: Offic
     run = await _ended(here, run)
 
     assert (run["status"], run["error"]["code"]) == ("failed", "expired")
-    told = await here.bench.application.database.fetch("SELECT title FROM notifications")
-    assert [one["title"] for one in told] == ["tell expired"]
+    result = await here.bench.application.database.fetch("SELECT title FROM notifications")
+    assert [one["title"] for one in result] == ["tell expired"]
 
 
 async def test_a_failing_send_is_repeated_without_a_second_draft(here: Office) -> None:
@@ -346,8 +346,8 @@ async def test_a_write_of_a_run_waits_for_72_hours_or_as_was_said(here: Office) 
     assert await _lasts(here, draft) == pytest.approx(259_200, abs=60)
     assert await _lasts(here, await here.nudge()) == pytest.approx(3_600, abs=60)
 
-    kept = await here.ask("set_approval_policy", {"held_seconds": 7_200})
-    assert (kept["held_seconds"], kept["draft_seconds"]) == (7_200, None)
+    stored = await here.ask("set_approval_policy", {"held_seconds": 7_200})
+    assert (stored["held_seconds"], stored["draft_seconds"]) == (7_200, None)
     (draft,) = await here.posts("Bob")
     assert await _lasts(here, draft) == pytest.approx(7_200, abs=60)
     assert await _lasts(here, await here.nudge()) == pytest.approx(3_600, abs=60)
@@ -393,10 +393,10 @@ async def test_people_are_reminded_once_before_a_held_write_expires(here: Office
     )
     assert await reminders.once() == 1
     assert await reminders.once() == 0
-    (told,) = await database.fetch("SELECT title, message, run_id FROM notifications")
-    assert told["title"] == "A held write expires soon"
-    assert "Hello Ada" in told["message"]
-    assert told["run_id"] == run["id"]
+    (result,) = await database.fetch("SELECT title, message, run_id FROM notifications")
+    assert result["title"] == "A held write expires soon"
+    assert "Hello Ada" in result["message"]
+    assert result["run_id"] == run["id"]
 
 
 async def test_what_a_run_waited_for_ends_with_it_whatever_ended_it(here: Office) -> None:

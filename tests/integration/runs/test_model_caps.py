@@ -161,10 +161,10 @@ async def test_a_program_learns_after_the_call_that_reached_a_cap(bench: Bench) 
     codes: list[list[str | None]] = []
 
     async def work(ctx: StepContext) -> Any:
-        told = [await ctx.used_up()]
+        result = [await ctx.used_up()]
         assert (await ctx.called(LLM, HELLO)).problem is None
-        told.append(await ctx.used_up())
-        codes.append([None if one is None else one.code for one in told])
+        result.append(await ctx.used_up())
+        codes.append([None if one is None else one.code for one in result])
 
     for bounds in (
         {"max_llm_tokens": 200},

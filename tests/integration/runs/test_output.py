@@ -98,8 +98,8 @@ async def test_a_long_output_is_reported_whole_before_the_end(bench: Bench) -> N
         while not entries or entries[-1][0] != "end":
             entries += await watch.look(connection)
         assert await watch.look(connection) == []
-    said = "".join(row["text"] for kind, row in entries if kind == "output")
-    assert said == "".join(f"{seq}\n" for seq in range(1, 1_101))
+    output = "".join(row["text"] for kind, row in entries if kind == "output")
+    assert output == "".join(f"{seq}\n" for seq in range(1, 1_101))
     assert [kind for kind, _ in entries][-2:] == ["step", "end"]
 
 

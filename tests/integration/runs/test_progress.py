@@ -32,8 +32,8 @@ async def test_a_returning_reader_gets_only_later_events(bench: Bench) -> None:
     first = run["steps"][0]
     watch = RunWatch(bench.application.workspace_id, run["id"], seen=first["finished_at"])
     async with bench.application.database.acquire() as connection:
-        told = await watch.look(connection)
-    assert [row.get("step") for _, row in told] == ["b", None]
+        result = await watch.look(connection)
+    assert [row.get("step") for _, row in result] == ["b", None]
 
 
 async def test_a_run_of_nobody_or_of_another_workspace_is_missing(bench: Bench) -> None:
@@ -58,8 +58,8 @@ async def test_the_runs_of_a_workspace_are_published_when_created_and_when_ended
         assert (await watch.look(connection))[1] == []
         async with bench.worker():
             await bench.until(made.run_id)
-        told = (await watch.look(connection))[1]
-    assert [(row["id"], row["status"]) for row in told] == [(made.run_id, "succeeded")]
+        result = (await watch.look(connection))[1]
+    assert [(row["id"], row["status"]) for row in result] == [(made.run_id, "succeeded")]
 
 
 async def test_what_was_over_when_the_watch_began_is_never_news(bench: Bench) -> None:
@@ -78,8 +78,8 @@ async def test_a_reader_of_the_workspace_that_was_away_hears_what_ended_meanwhil
     await bench.application.database.execute(before, early["id"])
     watch = WorkspaceWatch(bench.application.workspace_id, since=late["finished_at"])
     async with bench.application.database.acquire() as connection:
-        told = (await watch.look(connection))[1]
-    assert [row["id"] for row in told] == [late["id"]]
+        result = (await watch.look(connection))[1]
+    assert [row["id"] for row in result] == [late["id"]]
 
 
 async def test_a_step_that_is_committed_late_is_reported_all_the_same(bench: Bench) -> None:
@@ -95,7 +95,7 @@ async def test_a_step_that_is_committed_late_is_reported_all_the_same(bench: Ben
     async with bench.application.database.acquire() as connection:
         await watch.look(connection)
         await connection.execute(late)
-        told = await watch.look(connection)
+        result = await watch.look(connection)
         again = await watch.look(connection)
-    assert [row["step"] for _, row in told] == ["late"]
+    assert [row["step"] for _, row in result] == ["late"]
     assert again == []

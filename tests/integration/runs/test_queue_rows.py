@@ -78,10 +78,10 @@ async def test_a_claim_takes_what_is_due_and_nobody_holds(database: Database) ->
     assert await _claim(database, worker, 1) == [first]
     assert set(await _claim(database, worker)) == {second, third}
     assert await _claim(database, worker) == []
-    taken = await _row(database, first)
-    assert (taken["status"], taken["fence"], taken["worker"]) == ("running", 1, worker)
-    assert (taken["trial"], taken["parked_due_at"]) == (False, None)
-    assert taken["started_at"] == taken["claimed_at"] is not None
+    accepted = await _row(database, first)
+    assert (accepted["status"], accepted["fence"], accepted["worker"]) == ("running", 1, worker)
+    assert (accepted["trial"], accepted["parked_due_at"]) == (False, None)
+    assert accepted["started_at"] == accepted["claimed_at"] is not None
     again = await _row(database, second)
     assert (again["fence"], again["worker"], again["due_at"]) == (7, worker, _ago(20))
     assert await queue.find_owned_runs(database, worker) == {(first, 1), (second, 7), (third, 1)}
@@ -114,8 +114,8 @@ async def test_only_a_worker_with_a_lease_that_is_not_leaving_claims(database: D
         assert await queue.claim_suspects(database, QUEUES, 9, worker, 3) == []
     worker = await _worker(database)
     assert await _claim(database, worker) == [run]
-    (taken,) = await queue.claim_suspects(database, QUEUES, 9, worker, 3)
-    assert taken.id == suspect
+    (accepted,) = await queue.claim_suspects(database, QUEUES, 9, worker, 3)
+    assert accepted.id == suspect
 
 
 async def test_a_run_that_another_transaction_holds_is_passed_over(database: Database) -> None:
@@ -126,8 +126,8 @@ async def test_a_run_that_another_transaction_holds_is_passed_over(database: Dat
     async with database.transaction() as other:
         await other.execute("SELECT 1 FROM runs WHERE id = ANY($1) FOR UPDATE", [held, late])
         assert await _claim(database, worker) == [free]
-        taken = await queue.claim_suspects(database, QUEUES, 9, worker, 3)
-        assert [one.id for one in taken] == [early]
+        accepted = await queue.claim_suspects(database, QUEUES, 9, worker, 3)
+        assert [one.id for one in accepted] == [early]
     assert await _claim(database, worker) == [held]
 
 
@@ -160,7 +160,7 @@ async def test_a_claim_serves_others_before_a_workspace_that_holds_much(
 ) -> None:
     of = await _spaces(database)
     worker = await _worker(database)
-    crowd = [await add_run(database, ONE, of[ONE], due_at=_ago(90 - n)) for n in range(4)]
+    burst = [await add_run(database, ONE, of[ONE], due_at=_ago(90 - n)) for n in range(4)]
     other = await add_run(database, TWO, of[TWO], due_at=_ago(10))
     longest, later = (LONG_AGO,) * 2, (_ago(50),) * 2
 
@@ -170,8 +170,8 @@ async def test_a_claim_serves_others_before_a_workspace_that_holds_much(
 
     assert await taken(9, longest, 2, later) == {other}
     assert await taken(9, longest, 0, longest) == set()
-    assert await taken(9, later, 2, longest) == set(crowd[:2])
-    assert await taken(9, longest, 9, longest) == set(crowd[2:])
+    assert await taken(9, later, 2, longest) == set(burst[:2])
+    assert await taken(9, longest, 9, longest) == set(burst[2:])
     assert await _claim(database, worker, 9, ClaimQuery(QUEUES, 9, longest, (), 0, longest)) == []
     young = await add_run(database, TWO, of[TWO], due_at=_ago(60))
     assert await taken(9, later, 0, longest) == set()
@@ -294,15 +294,15 @@ async def test_lost_workers_are_locked_while_their_runs_are_requeued(
 async def test_lost_workers_are_forgotten_but_for_those_that_were_asked_to_leave(
     database: Database,
 ) -> None:
-    gone, told, long_gone, other = [await _worker(database, -1) for _ in range(4)]
-    await database.execute("UPDATE workers SET drain_at = now() WHERE id = $1", told)
+    gone, result, long_gone, other = [await _worker(database, -1) for _ in range(4)]
+    await database.execute("UPDATE workers SET drain_at = now() WHERE id = $1", result)
     await database.execute(
         "UPDATE workers SET drain_at = now(), lease_until = now() - interval '61 minutes' "
         "WHERE id = $1",
         long_gone,
     )
-    await queue.forget_workers(database, [gone, told, long_gone])
-    assert {row["id"] for row in await database.fetch("SELECT id FROM workers")} == {told, other}
+    await queue.forget_workers(database, [gone, result, long_gone])
+    assert {row["id"] for row in await database.fetch("SELECT id FROM workers")} == {result, other}
 
 
 async def test_runs_of_a_worker_that_nobody_knows_are_orphaned(database: Database) -> None:
@@ -366,7 +366,7 @@ async def test_the_runs_of_a_lost_worker_go_back_with_another_fence(database: Da
     worker, other = await _lost_worker(database), await _worker(database)
     claimed = {"status": "running", "fence": 4, "claimed_at": datetime.now(UTC)}
     run = await add_run(database, ONE, of[ONE], worker=worker, **claimed)
-    kept = await add_run(database, ONE, of[ONE], worker=other, **claimed)
+    stored = await add_run(database, ONE, of[ONE], worker=other, **claimed)
     ended = await add_run(database, ONE, of[ONE], worker=worker, status="failed", fence=4)
     # Another automation of the workspace has nothing to do with it.
     await add_automation(database, ONE)
@@ -376,7 +376,7 @@ async def test_the_runs_of_a_lost_worker_go_back_with_another_fence(database: Da
     assert (row["fence"], row["worker"], row["takeovers"], row["losses"]) == (5, None, 1, 1)
     assert (row["finished_at"], row["reason"], row["outcome"], row["error"]) == (None,) * 4
     assert row["active_ms"] > 0
-    assert (await _row(database, kept))["fence"] == 4
+    assert (await _row(database, stored))["fence"] == 4
     assert (await _row(database, ended))["fence"] == 4
 
 
@@ -415,8 +415,8 @@ async def test_a_run_that_keeps_losing_its_worker_without_progress_is_dead(
         trial=trial,
     )
     # Steps of another run, and of this one under another worker, are no progress.
-    beside = await add_run(database, ONE, of[ONE], status="succeeded")
-    await _step(database, ONE, beside, 4)
+    other = await add_run(database, ONE, of[ONE], status="succeeded")
+    await _step(database, ONE, other, 4)
     await _step(database, ONE, run, 4 if progress else 3)
     await _put_back(database, [worker])
     row = await _row(database, run)

@@ -82,23 +82,25 @@ async def _left(database: Database, table: str = "runs", column: str = "id") -> 
 
 
 async def test_each_automation_decides_how_long_its_runs_are_kept(database: Database) -> None:
-    kept, gone = set(), set()
+    stored, gone = set(), set()
     for space in (ONE, TWO):
         await add_workspace(database, space, "one of two")
         for document, days in ((WEEK, 7), ({}, 90), (YEAR, 365)):
             automation = await add_automation(database, space, document)
             gone.add(await _run(database, space, automation, days + 0.1))
-            kept.add(await _run(database, space, automation, days - 0.1))
+            stored.add(await _run(database, space, automation, days - 0.1))
             # The time counts from the end, and what has not ended stays.
-            kept.add(await _run(database, space, automation, days + 9, finished_at=_ago(days - 1)))
+            stored.add(
+                await _run(database, space, automation, days + 9, finished_at=_ago(days - 1))
+            )
             for status in ("pending", "running", "waiting"):
-                kept.add(await _run(database, space, automation, days + 9, status=status))
+                stored.add(await _run(database, space, automation, days + 9, status=status))
             gone.add(await _run(database, space, automation, days + 9, status="dead"))
     assert await retention.expire_runs(database, NOW) == (len(gone), [])
-    assert await _left(database) == kept
-    assert await _left(database, "steps", "run_id") == kept
-    assert await _left(database, "run_output", "run_id") == kept
-    assert await _left(database, "calls", "run_id") == kept
+    assert await _left(database) == stored
+    assert await _left(database, "steps", "run_id") == stored
+    assert await _left(database, "run_output", "run_id") == stored
+    assert await _left(database, "calls", "run_id") == stored
 
 
 async def test_the_version_in_force_decides(database: Database) -> None:
@@ -218,9 +220,9 @@ async def test_a_shorter_time_empties_a_month_before_the_usual_one(database: Dat
     week = await add_automation(database, ONE, {"retention": {"runs_days": 9}})
     await _run(database, ONE, week, 45)
     usual = await add_automation(database, TWO)
-    kept = await _run(database, TWO, usual, 45)
+    stored = await _run(database, TWO, usual, 45)
     assert name not in (await retention.expire_runs(database, NOW))[1]
-    assert await _left(database) == {kept}
+    assert await _left(database) == {stored}
     for table in ("calls", "run_output", "steps", "runs"):
         await database.execute(f"DELETE FROM {table}")
     await _run(database, ONE, week, 45)
@@ -282,9 +284,9 @@ async def test_rehearsals_that_lost_their_runs_go_after_a_day(database: Database
     assert len(await _left(database, "rehearsals")) == 4
     await retention.expire_runs(database, NOW)
     assert await _left(database, "rehearsals") == {made["young"], made["used"]}
-    kept = await _left(database, "definitions", "hash")
-    assert {b"young", b"used"} <= kept
-    assert not {b"old", b"foreign"} & kept
+    stored = await _left(database, "definitions", "hash")
+    assert {b"young", b"used"} <= stored
+    assert not {b"old", b"foreign"} & stored
 
 
 async def test_only_keys_whose_time_is_over_are_forgotten(database: Database) -> None:

@@ -22,8 +22,8 @@ INPUTS = {"schema": {"type": "object", "properties": {"week": {"type": "string"}
 
 
 def _plan(config: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
-    wanted = {"inputs": INPUTS, **more}
-    return document(step("send", "send_email", config or MAIL, retry_backoff="none"), **wanted)
+    expected = {"inputs": INPUTS, **more}
+    return document(step("send", "send_email", config or MAIL, retry_backoff="none"), **expected)
 
 
 def _url(port: int) -> str:
@@ -45,14 +45,14 @@ async def test_a_run_sends_a_mail_and_tells_who_was_refused(bench: Bench) -> Non
     run = await _run(bench, post, _plan())
 
     assert run["status"] == "succeeded", run["error"]
-    (letter,) = post.messages
+    (mail,) = post.messages
     assert run["output"] == {
-        "message_id": letter["Message-ID"],
+        "message_id": mail["Message-ID"],
         "accepted": ["ada@example.com"],
         "refused": [{"address": "gone@example.com", "reason": "550 5.1.1 No such user"}],
     }
-    assert (letter["Subject"], letter["From"]) == ("Report 7", "m@example.com")
-    assert letter["Reply-To"] == "office@example.com"
+    assert (mail["Subject"], mail["From"]) == ("Report 7", "m@example.com")
+    assert mail["Reply-To"] == "office@example.com"
     assert (run["outcome"], run["effects"]) == ("effects", 1)
     assert PASSWORD not in await everything(bench)
 

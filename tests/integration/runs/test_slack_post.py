@@ -161,8 +161,8 @@ async def test_a_slack_that_does_not_answer_is_left_in_time(world: World) -> Non
 
 
 async def test_a_token_that_slack_repeats_is_masked(world: World) -> None:
-    said = {"ok": True, "channel": TOKEN, "ts": "1.2"}
-    world[1].script = [http_answer(200, json.dumps(said).encode())]
+    output = {"ok": True, "channel": TOKEN, "ts": "1.2"}
+    world[1].script = [http_answer(200, json.dumps(output).encode())]
     run = await _run(world)
 
     assert run["output"]["channel"] == "[secret slack_bot_token]"

@@ -337,9 +337,9 @@ async def test_a_suspect_among_others_is_not_blamed_for_the_death_of_their_worke
         async with database.transaction() as tx:
             place = queue.WorkerRegistration("here/1", "here", 1, ("fast",), 2, "up")
             worker = await queue.register(tx, place, 3600)
-            taken = await queue.claim_suspects(tx, ["fast"], 2, worker, 9)
-            taken += await queue.claim(tx, ["fast"], 2, worker)
-            assert {run.id for run in taken} == {made.run_id, other.run_id}
+            accepted = await queue.claim_suspects(tx, ["fast"], 2, worker, 9)
+            accepted += await queue.claim(tx, ["fast"], 2, worker)
+            assert {run.id for run in accepted} == {made.run_id, other.run_id}
             await tx.execute("UPDATE runs SET trial = true, takeovers = 2")
         await lose_workers(bench)
         run = await bench.read(made.run_id)
@@ -389,11 +389,11 @@ async def test_a_busy_worker_frees_its_slots_for_a_suspect_that_must_run_alone(
     made = await bench.dispatch(document(step("a", "test.note", {"mark": "suspect"})))
     await bench.application.database.execute("UPDATE runs SET takeovers = 2, due_at = 'infinity'")
     busy = await bench.dispatch(document(step("b", "test.hang"), name="busy"))
-    beside: list[int] = []
+    other: list[int] = []
 
     def watch(event: RunEvent) -> None:
         if event.run_id == made.run_id and event.kind == "step_finished":
-            beside.append(worker.in_flight)
+            other.append(worker.in_flight)
 
     async with bench.worker(watch=watch, alone_seconds=60.0) as worker:
         async with asyncio.timeout(PATIENCE):
@@ -407,7 +407,7 @@ async def test_a_busy_worker_frees_its_slots_for_a_suspect_that_must_run_alone(
         bench.outside.release.set()
         for one in (made, busy):
             assert (await bench.until(one.run_id))["status"] == "succeeded"
-    assert beside == [1]
+    assert other == [1]
 
 
 async def test_progress_between_two_losses_starts_the_count_anew(bench: Bench) -> None:

@@ -76,9 +76,9 @@ async def test_a_nudge_is_sent_at_once_under_auto_confirm_safe_and_no_secret_is_
     head, _, body = request.partition(b"\r\n\r\n")
     assert head.startswith(b"POST /bot7012345678%3AAAHd")
     assert json.loads(body) == {"text": TEXT}, "nothing secret is in the body"
-    kept = await everything(world[0])
-    assert TOKEN not in kept
-    assert CHAT not in kept
+    stored = await everything(world[0])
+    assert TOKEN not in stored
+    assert CHAT not in stored
     used = await world[0].application.database.fetch(
         "SELECT subject, detail FROM audit_log WHERE action = 'secret.used' ORDER BY subject"
     )
@@ -183,9 +183,9 @@ async def test_secrets_that_telegram_repeats_are_masked(world: World) -> None:
 
     assert TOKEN not in json.dumps(run, default=str)
     assert "[secret telegram_bot_token] to [secret telegram_chat_id]" in run["error"]["detail"]
-    kept = await everything(world[0])
-    assert TOKEN not in kept
-    assert CHAT not in kept
+    stored = await everything(world[0])
+    assert TOKEN not in stored
+    assert CHAT not in stored
 
 
 async def test_an_owner_without_a_bot_is_shown_what_to_store(world: World) -> None:

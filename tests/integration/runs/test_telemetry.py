@@ -1,4 +1,4 @@
-"""What a collector of OpenTelemetry is reported runs and requests, and what it is not."""
+"""What an OpenTelemetry collector receives about runs and requests, and what it does not."""
 
 from __future__ import annotations
 
@@ -125,6 +125,6 @@ async def test_a_collector_that_is_away_costs_a_line(
             assert run["status"] == "succeeded"
         await application.telemetry.aclose()
 
-    said = [one for one in caplog.records if "collector" in one.getMessage()]
-    assert 1 <= len(said) <= 2
+    output = [one for one in caplog.records if "collector" in one.getMessage()]
+    assert 1 <= len(output) <= 2
     assert not [one for one in caplog.records if one.name.startswith("opentelemetry")]

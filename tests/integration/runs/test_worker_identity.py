@@ -32,8 +32,8 @@ async def _container() -> queue.WorkerRegistration:
     child = await asyncio.create_subprocess_exec(
         sys.executable, "-c", _IN_CONTAINER, stdout=asyncio.subprocess.PIPE
     )
-    told, _ = await child.communicate()
-    launcher, mark = json.loads(told)
+    result, _ = await child.communicate()
+    launcher, mark = json.loads(result)
     return queue.WorkerRegistration("pod/1", "pod", 1, ("fast",), 1, launcher, mark)
 
 

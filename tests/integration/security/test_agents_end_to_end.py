@@ -198,7 +198,7 @@ async def test_an_agent_calls_the_tools_of_others_until_they_are_changed_under_i
             changed = await application.ask("POST", f"/connections/{one}/harvest")
             models.play([said(*asks), said(text="It did not.")])
             held_back = await application.bench.until(await application.start(made))
-            told = models.requests[-1]
+            result = models.requests[-1]
             echo = next(tool for tool in changed["tools"] if tool["name"] == "echo")
             agreed = {"connection_id": one, "tools": [{"name": "echo", "hash": echo["hash"]}]}
             await application.bench.application.gate.direct(
@@ -221,5 +221,5 @@ async def test_an_agent_calls_the_tools_of_others_until_they_are_changed_under_i
         call["capability"]: (call["error"] or {}).get("code") for call in held_back["calls"]
     }
     assert problems == {"every.echo": "tool_held_back", "every.get-sum": None, "agent.run": None}
-    assert "Mails away" not in str(told)
+    assert "Mails away" not in str(result)
     assert any("Mails away" in line for line in echo["differences"])

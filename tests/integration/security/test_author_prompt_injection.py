@@ -32,7 +32,7 @@ def every_order_was_heard_and_carried_out(found: AuthoringOutcome) -> None:
     obeyed = Counter(WAYS[int(sign[2])] for sign in found.mind.obeyed)
     assert obeyed == {way: len(orders) for way, orders in found.laid.items()}
     ordered_actions = {order.action.sentence for orders in found.laid.values() for order in orders}
-    assert ordered_actions == {errand.sentence for errand in author_errands(found.facts)}
+    assert ordered_actions == {action.sentence for action in author_errands(found.facts)}
     assert found.mind.asked_in_vain > 60
     assert found.mind.reviews > 5
 

@@ -33,20 +33,20 @@ ROOT = "/api/v1"
 
 def _parrot(status: int, *values: str, **more: Any) -> bytes:
     """An answer that says everything again, in every way, where a client looks first."""
-    said = [text for value in values for text in echoes(value).values()]
+    output = [text for value in values for text in echoes(value).values()]
     plain = " ".join(values)
     shown: dict[str, Any] = {
         "error": plain,
         "error_description": plain,
         "message": plain,
-        "notes": said,
+        "notes": output,
         "account": plain,
         "errors": [{"message": plain}],
         **more,
     }
     headers = [
         f"X-Echo-{place}: {text}"
-        for place, text in enumerate(said)
+        for place, text in enumerate(output)
         if text.isascii() and text.isprintable()
     ][:40]
     return http_answer(status, json.dumps(shown).encode(), JSON, *headers)
@@ -54,8 +54,8 @@ def _parrot(status: int, *values: str, **more: Any) -> bytes:
 
 def _good(*values: str) -> bytes:
     """The same in the shape of a right answer."""
-    said = [text for value in values for text in echoes(value).values()]
-    return http_answer(200, json.dumps({"notes": said, "echo": " ".join(values)}).encode(), JSON)
+    output = [text for value in values for text in echoes(value).values()]
+    return http_answer(200, json.dumps({"notes": output, "echo": " ".join(values)}).encode(), JSON)
 
 
 def _away(url: str, value: str) -> bytes:
@@ -245,13 +245,13 @@ async def test_no_credential_of_a_connection_can_be_read_anywhere(
 
 
 def test_a_token_reported_as_a_scope_is_rejected() -> None:
-    said = {
+    output = {
         "access_token": "acc-1234567",
         "refresh_token": "ref-1234567",
         "scope": "notes.read acc-1234567 x-ref-1234567",
     }
-    assert parse_token_response(said, {}).scopes == frozenset({"notes.read"})
-    assert parse_token_response({**said, "scope": None}, {}).scopes is None
+    assert parse_token_response(output, {}).scopes == frozenset({"notes.read"})
+    assert parse_token_response({**output, "scope": None}, {}).scopes is None
 
 
 def _distinct(planted: Mapping[str, str]) -> dict[str, str]:

@@ -52,8 +52,8 @@ Call = Callable[[str, Mapping[str, Any]], Awaitable[Told]]
 def over_rest(client: httpx2.AsyncClient) -> Call:
     async def call(name: str, given: Mapping[str, Any]) -> Told:
         answer = await client.post(f"{ROOT}/capabilities/{name}", json=dict(given))
-        told = answer.json()
-        return (None if answer.status_code < 300 else told["code"]), told
+        result = answer.json()
+        return (None if answer.status_code < 300 else result["code"]), result
 
     return call
 
@@ -162,11 +162,11 @@ class Trial:
     async def create(self) -> Outcome:
         code, made = await self.call("save_automation_draft", draft(name="made here"))
         assert code is None, made
-        kept = await self._kept(made["automation_id"])
+        stored = await self._kept(made["automation_id"])
         if "consent" in made:
-            assert kept["agreed"] is None
+            assert stored["agreed"] is None
             return "waits"
-        assert kept["agreed"]["via"] == "page"
+        assert stored["agreed"]["via"] == "page"
         return "agrees"
 
     async def edit_wider(self) -> Outcome:
@@ -276,8 +276,8 @@ class Opening(Trial):
 
     async def confirm_draft(self) -> Outcome:
         draft_id = await self._draft()
-        code, told = await self.call("confirm_action", {"draft_id": draft_id})
-        assert (code, told["status"]) == (None, "pending")
+        code, result = await self.call("confirm_action", {"draft_id": draft_id})
+        assert (code, result["status"]) == (None, "pending")
         self._sent("refused")
         place = f"{ROOT}/capabilities/confirm_action"
         answer = await self.api.client.post(place, json={"draft_id": draft_id})
@@ -294,10 +294,10 @@ class Commands(Trial):
     folder: Path = field(kw_only=True)
 
     async def _done(self, *text: str) -> bool:
-        code, said = await self.run(*text)
-        assert code in (0, 1), said
+        code, output = await self.run(*text)
+        assert code in (0, 1), output
         if code and not self.is_person:
-            assert "person" in said, said
+            assert "person" in output, output
         return code == 0
 
     async def _save(self, name: str, cap: float) -> None:
@@ -418,10 +418,10 @@ def _commands(
 
 
 def _captured(work: Callable[[], int]) -> tuple[int, str]:
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(output):
         code = work()
-    return code, said.getvalue()
+    return code, output.getvalue()
 
 
 @asynccontextmanager
@@ -432,13 +432,13 @@ async def _approving(api: Api, here: Office) -> AsyncIterator[Trial]:
     ) as client:
 
         async def name(automation_id: str) -> None:
-            wanted = {
+            expected = {
                 "name": f"for {automation_id}",
                 "role": "editor",
                 "approves": [automation_id],
                 "expires_at": (datetime.now(UTC) + timedelta(hours=1)).isoformat(),
             }
-            made = await api.client.post(f"{ROOT}/tokens", json=wanted)
+            made = await api.client.post(f"{ROOT}/tokens", json=expected)
             assert made.status_code == 201, made.text
             client.headers["Authorization"] = f"Bearer {made.json()['text']}"
 

@@ -102,8 +102,8 @@ async def _tried(made: ImportHarness) -> list[dict[str, Any]]:
         if what.name in TRIED:
             again = {**(what.document or {}), "name": f"tried {what.name}"}
             saved = await made.done("/automations", again)
-            told = await made.done(f"/automations/{saved['id']}/run", {"dry_run": True})
-            runs.append(UUID(told["run_id"]))
+            result = await made.done(f"/automations/{saved['id']}/run", {"dry_run": True})
+            runs.append(UUID(result["run_id"]))
     async with made.bench.worker(slots=4):
         return [await made.bench.until(run_id) for run_id in runs]
 
@@ -114,30 +114,30 @@ async def test_no_entry_point_runs_a_definition_and_a_dry_run_sends_nothing(
     async with porch(database_url, tmp_path) as made:
         everything, before = made.everything(), _peak()
         with watched(made):
-            said = await _sent(made)
+            output = await _sent(made)
         scheduler = build_scheduler(made.application)
         fired = await scheduler.once(made.application.clock.now() + timedelta(days=1))
-        kept, calls, grown = await tables(made), made.listener.connections, _peak() - before
+        stored, calls, grown = await tables(made), made.listener.connections, _peak() - before
 
         with subtests.test("every door has seen every kind"):
             kinds = Counter(what.kind for what in everything)
             assert (kinds["export"] >= 140, kinds["yaml"] >= 25, kinds["ours"] >= 60) == (True,) * 3
             assert len({what.name for what in everything}) == len(everything)
-            assert {one.entry_point for one in said} == ENDPOINTS.keys()
-            assert min(Counter(one.entry_point for one in said).values()) >= 9
+            assert {one.entry_point for one in output} == ENDPOINTS.keys()
+            assert min(Counter(one.entry_point for one in output).values()) >= 9
         with subtests.test("each is refused with places, or is text and a proposal"):
-            assert [f"{wrong}: {one.label}" for one in said for wrong in faults(made, one)] == []
+            assert [f"{wrong}: {one.label}" for one in output for wrong in faults(made, one)] == []
         with subtests.test("nothing was run, called, opened or shown"):
             assert WATCH.noticed() == []
             assert (calls, fired) == (0, 0)
             assert not (made.folder / "touched").exists()
-            assert kept.pop("states") == {"paused"}
-            assert {name: count for name, count in kept.items() if count} == {}
+            assert stored.pop("states") == {"paused"}
+            assert {name: count for name, count in stored.items() if count} == {}
             assert grown <= MEGABYTES
         with subtests.test("a definition is right or refused, and a script is built, not begun"):
             # A script that never ends is right: nobody has waited for it.
             right = [
-                one.what.name for one in said if one.entry_point == "validate" and _is_right(one)
+                one.what.name for one in output if one.entry_point == "validate" and _is_right(one)
             ]
             assert set(right) == RIGHT
         with subtests.test("a proposal takes no more words by an answer than by a request"):
@@ -156,9 +156,9 @@ async def _has_bounds(made: ImportHarness) -> None:
     [words] = [one["id"] for one in begun["questions"] if one["kind"] == "words"]
     answers = {words: "blorb and " * 50_000}
     path = f"/proposals/{begun['proposal_id']}"
-    told = await made.post(f"{path}/refine", {"answers": answers})
-    assert (told.status_code, told.json().get("code")) == (422, "answer_unusable")
-    assert told.json()["errors"][0]["pointer"] == f"/answers/{words}"
+    result = await made.post(f"{path}/refine", {"answers": answers})
+    assert (result.status_code, result.json().get("code")) == (422, "answer_unusable")
+    assert result.json()["errors"][0]["pointer"] == f"/answers/{words}"
 
 
 def _changed_nothing(
@@ -208,8 +208,8 @@ def test_a_file_of_strangers_is_judged_by_the_command_line_and_nothing_else(
     assert code == exits.INVALID
     assert WATCH.noticed() == []
     assert not (tmp_path / "touched").exists()
-    said = capsys.readouterr()
-    assert "planted-in" not in said.out + said.err
-    assert "Traceback" not in said.err
+    output = capsys.readouterr()
+    assert "planted-in" not in output.out + output.err
+    assert "Traceback" not in output.err
     # A name clears no screen and turns no line round.
-    assert [sign for sign in ("\x1b[2J", "\x07", "\u202e") if sign in said.out] == []
+    assert [sign for sign in ("\x1b[2J", "\x07", "\u202e") if sign in output.out] == []

@@ -279,8 +279,8 @@ async def _mailbox(egress: Egress, settings: Mapping[str, Any], seconds: float =
     async def reveal(asked: frozenset[str]) -> Mapping[str, str]:
         return {PASSWORD: TOKEN}
 
-    told = {"user": "ada", "port": 993, **settings}
-    async with open_mailbox(egress, told, reveal, trust=TRUST, seconds=seconds) as box:
+    result = {"user": "ada", "port": 993, **settings}
+    async with open_mailbox(egress, result, reveal, trust=TRUST, seconds=seconds) as box:
         return list(await box.search())
 
 
@@ -361,13 +361,13 @@ async def test_an_answer_that_is_a_bomb_ends_as_a_problem_in_every_integration()
         async with local_server(speak) as server:
             pair = f"127.0.0.1:{server.port}"
             egress = Egress(Limits(), [pair])
-            for door in DOORS.values():
-                if door is _tokens:
+            for entry_point in DOORS.values():
+                if entry_point is _tokens:
                     work = AuthorizationServerClient(egress, [pair]).asked(
                         f"http://{pair}/", {}, {"id": "c"}, None
                     )
                 else:
-                    work = door(egress, f"http://{pair}/")  # type: ignore[assignment]
+                    work = entry_point(egress, f"http://{pair}/")  # type: ignore[assignment]
                 problem = await _problem(work)
                 assert isinstance(problem, UpstreamError), (name, problem)
             for one in CLIENTS:
@@ -529,8 +529,8 @@ async def test_a_feed_reads_no_file_and_dials_nobody_for_what_it_includes() -> N
     )
     found = await parse_entries(outer + _rss(include), "")
     assert "root:" not in str(found)
-    crowd = await _problem(parse_entries(b"<!DOCTYPE" * 40_000 + _rss("<item/>"), ""))
-    assert isinstance(crowd, UpstreamError)
+    burst = await _problem(parse_entries(b"<!DOCTYPE" * 40_000 + _rss("<item/>"), ""))
+    assert isinstance(burst, UpstreamError)
 
 
 def test_a_mail_in_an_alphabet_that_takes_minutes_is_read_in_a_moment() -> None:

@@ -80,11 +80,11 @@ class ProgramHarness:
         """Refused, with each thing to agree to and where a person does so."""
         status, problem = answer
         assert (status, problem["code"]) == (409, "consent_needed"), problem
-        said = [one["detail"] for one in problem["errors"]]
-        assert any(self.pair.partition(":")[0] in one for one in said), said
-        assert any("hook_token" in one for one in said), said
+        output = [one["detail"] for one in problem["errors"]]
+        assert any(self.pair.partition(":")[0] in one for one in output), output
+        assert any("hook_token" in one for one in output), output
         consent = problem["consent"]
-        assert [one["says"] for one in consent["additions"]] == said
+        assert [one["says"] for one in consent["additions"]] == output
         assert consent["url"].startswith("http")
         assert consent["url"] in problem["suggestion"]
 
@@ -389,8 +389,8 @@ async def test_a_program_does_not_decide_who_approves(harness: ProgramHarness) -
     refused = await api.program.post(path, json={"held_seconds": 7200})
     assert (refused.status_code, refused.json()["code"]) == (403, "person_needed")
     assert refused.json()["url"].endswith("/inbox")
-    kept = await api.program.post(f"{ROOT}/capabilities/get_approval_policy", json={})
-    assert kept.json()["held_seconds"] is None
+    stored = await api.program.post(f"{ROOT}/capabilities/get_approval_policy", json={})
+    assert stored.json()["held_seconds"] is None
     assert (await api.client.post(path, json={"held_seconds": 7200})).status_code == 200
 
 
@@ -461,8 +461,8 @@ async def test_a_program_links_no_chat_and_does_not_choose_where_its_member_is_r
     ):
         status, problem = await harness.call(name, **given)
         assert (status, problem["code"]) == (403, "person_needed"), problem
-    status, kept = await harness.call("automation_secret_set", name="other", value="value of 8")
-    assert status == 200, kept
+    status, stored = await harness.call("automation_secret_set", name="other", value="value of 8")
+    assert status == 200, stored
 
 
 async def test_a_program_changes_no_account_or_model_of_agreed_automations(

@@ -55,10 +55,10 @@ async def test_a_token_cannot_confirm_the_draft_it_made_over_rest(
         )
         for path, given in calls:
             answer = await api.anonymous.post(path, json=given, headers=_program(api))
-            told = answer.json()
-            assert (answer.status_code, told["code"]) == (403, "person_needed"), told
-            assert told["url"].endswith(f"/inbox?draft={draft['id']}")
-            assert told["url"] in told["suggestion"]
+            result = answer.json()
+            assert (answer.status_code, result["code"]) == (403, "person_needed"), result
+            assert result["url"].endswith(f"/inbox?draft={draft['id']}")
+            assert result["url"] in result["suggestion"]
         both = {"draft_ids": [draft["id"]]}
         several = await api.anonymous.post(f"{DRAFTS}/confirm", json=both, headers=_program(api))
         (one,) = several.json()["results"]
@@ -93,10 +93,10 @@ async def test_a_client_cannot_confirm_the_draft_it_made_over_mcp(
         several = await wire.call("confirm_actions", {"draft_ids": [made["draft_id"]]})
 
         assert refused["isError"]
-        told = problem_of(refused)
-        assert told["code"] == "person_needed"
-        assert told["url"].endswith(f"/inbox?draft={made['draft_id']}")
-        assert told["url"] in refused["content"][0]["text"]
+        result = problem_of(refused)
+        assert result["code"] == "person_needed"
+        assert result["url"].endswith(f"/inbox?draft={made['draft_id']}")
+        assert result["url"] in refused["content"][0]["text"]
         assert several["structuredContent"]["results"][0]["error"]["code"] == "person_needed"
         assert here.telegram.requests == []
 

@@ -67,8 +67,8 @@ async def _ask(client: httpx2.AsyncClient, method: str, path: str, body: Any) ->
 
 
 def _code(answer: Answer) -> tuple[int, str | None]:
-    status, told = answer
-    return status, told.get("code") if isinstance(told, dict) else None
+    status, result = answer
+    return status, result.get("code") if isinstance(result, dict) else None
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -179,8 +179,8 @@ async def test_a_program_lowers_no_price_by_which_agreed_spending_is_counted(
         assert _code(await house.program("POST", PRICE, wrong)) == PERSON
     assert (await house.program("POST", PRICE, price(6)))[0] == 200
     assert _code(await house.program("POST", NO_PRICE, {"model": "priced"})) == PERSON
-    _, kept = await house.person("POST", "/capabilities/admin_list_model_prices", {})
-    assert [one["input_usd_per_million"] for one in kept["prices"]] == ["6"]
+    _, stored = await house.person("POST", "/capabilities/admin_list_model_prices", {})
+    assert [one["input_usd_per_million"] for one in stored["prices"]] == ["6"]
     assert (await house.person("POST", NO_PRICE, {"model": "priced"}))[0] == 200
 
 
@@ -194,8 +194,8 @@ async def test_a_program_raises_no_limit_of_what_a_workspace_spends(house: Conse
     assert (await house.program("PATCH", place, limit(2)))[0] == 200
     for wrong in (2.01, None):
         assert _code(await house.program("PATCH", place, limit(wrong))) == PERSON
-    status, kept = await house.person("PATCH", place, limit(4))
-    assert (status, kept["cost_cap_daily_usd"]) == (200, 4)
+    status, stored = await house.person("PATCH", place, limit(4))
+    assert (status, stored["cost_cap_daily_usd"]) == (200, 4)
     assert (await house.person("PATCH", place, limit(None)))[0] == 200
 
 
@@ -362,11 +362,11 @@ async def test_nobody_reaches_the_questions_of_another_workspace(house: ConsentH
     ]
     for shown in (header, named):
         for method, path, body in tried:
-            told = await house.api.anonymous.request(
+            result = await house.api.anonymous.request(
                 method, f"{ROOT}{path}", json=body, headers=shown
             )
             asked = shown is header and path == answer
-            assert told.status_code == (403 if asked else 404), (path, told.text)
+            assert result.status_code == (403 if asked else 404), (path, result.text)
     # Here it is answered by a person, and by nobody else.
     assert _code(await house.program("POST", answer, given)) == PERSON
     assert (await house.person("POST", answer, given))[0] == 200
@@ -415,8 +415,8 @@ async def test_nothing_of_a_leaver_is_set_going_by_a_program(house: ConsentHarne
         (f"{place}/activate", None),
         ("/capabilities/update_automation", active),
     ):
-        _, told = await house.program("POST", path, given)
-        assert told["code"] == "owner_left", told
+        _, result = await house.program("POST", path, given)
+        assert result["code"] == "owner_left", result
     shown = {"Authorization": f"Bearer {token['token']}"}
     fired = await house.api.anonymous.post(f"{ROOT}{place}/fire", json={}, headers=shown)
     assert fired.json()["code"] == "owner_left", fired.text
@@ -424,8 +424,8 @@ async def test_nothing_of_a_leaver_is_set_going_by_a_program(house: ConsentHarne
     shown = {"digest": left["digest"]}
     takeover = f"/members/{ada.id}/takeover"
     assert _code(await house.program("POST", takeover, shown)) == PERSON
-    status, taken = await house.person("POST", takeover, shown)
-    assert (status, taken["automations"][0]["state"]) == (200, "active")
+    status, accepted = await house.person("POST", takeover, shown)
+    assert (status, accepted["automations"][0]["state"]) == (200, "active")
 
 
 PEOPLES = (

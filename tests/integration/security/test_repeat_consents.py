@@ -45,13 +45,13 @@ async def _refused(api: Api, path: str, body: Any = None) -> dict[str, Any]:
     """What a program is refused for, as the person finds it."""
     status, problem = await _post(api.program, path, body)
     assert (status, problem["code"]) == (409, "consent_needed"), problem
-    told = problem["consent"]
-    shown = await api.client.get(f"{ROOT}/consents/{told['consent_id']}")
+    result = problem["consent"]
+    shown = await api.client.get(f"{ROOT}/consents/{result['consent_id']}")
     assert shown.status_code == 200, shown.text
     found = shown.json()
-    assert (found["digest"], found["additions"]) == (told["digest"], told["additions"])
-    assert f"mainspring consents agree {told['consent_id']}" in problem["suggestion"]
-    return dict(told)
+    assert (found["digest"], found["additions"]) == (result["digest"], result["additions"])
+    assert f"mainspring consents agree {result['consent_id']}" in problem["suggestion"]
+    return dict(result)
 
 
 @pytest.mark.parametrize("repeat", ["retry", "replay"])
@@ -60,10 +60,13 @@ async def test_a_person_agrees_that_a_run_of_an_older_version_is_repeated(
 ) -> None:
     automation, run = await _narrowed(bench, api)
     path = f"/runs/{run}/{repeat}"
-    told = await _refused(api, path)
-    assert "a.example" in told["additions"][0]["says"]
-    assert told["url"].endswith(f"/runs/{run}")
-    place, yes = f"/consents/{told['consent_id']}/answer", {"digest": told["digest"], "agree": True}
+    result = await _refused(api, path)
+    assert "a.example" in result["additions"][0]["says"]
+    assert result["url"].endswith(f"/runs/{run}")
+    place, yes = (
+        f"/consents/{result['consent_id']}/answer",
+        {"digest": result["digest"], "agree": True},
+    )
     assert (await _post(api.program, place, yes))[0] == 403
     assert (await _post(api.client, place, {**yes, "digest": "0" * 64}))[0] == 409
     assert (await _post(api.client, place, {**yes, "activate": True}))[0] == 422
@@ -77,7 +80,7 @@ async def test_a_person_agrees_that_a_run_of_an_older_version_is_repeated(
     # Another agreement ends this one.
     await bench.save(document(step("other", "transform_data", {"output": "x"}), name="Digest"))
     again = await _refused(api, path)
-    assert again["digest"] != told["digest"]
+    assert again["digest"] != result["digest"]
 
 
 async def _listed(api: Api) -> list[dict[str, Any]]:
@@ -122,9 +125,9 @@ async def test_what_is_refused_to_be_repeated_can_be_agreed_to_after_all(
     bench: Bench, api: Api
 ) -> None:
     _, run = await _narrowed(bench, api)
-    told = await _refused(api, f"/runs/{run}/retry")
-    place = f"/consents/{told['consent_id']}/answer"
-    no = {"digest": told["digest"], "agree": False}
+    result = await _refused(api, f"/runs/{run}/retry")
+    place = f"/consents/{result['consent_id']}/answer"
+    no = {"digest": result["digest"], "agree": False}
     status, answered = await _post(api.client, place, no)
     assert (status, answered["consent"]["status"]) == (200, "refused"), answered
     status, problem = await _post(api.program, f"/runs/{run}/retry")
@@ -144,9 +147,9 @@ async def test_the_answer_to_an_older_version_leaves_the_open_question(
     shown = await api.program.get(place)
     saved = await api.program.put(place, json=other, headers={"If-Match": shown.headers["ETag"]})
     asked = saved.json()["consent"]
-    told = await _refused(api, f"/runs/{run}/retry")
-    yes = {"digest": told["digest"], "agree": True}
-    assert (await _post(api.client, f"/consents/{told['consent_id']}/answer", yes))[0] == 200
+    result = await _refused(api, f"/runs/{run}/retry")
+    yes = {"digest": result["digest"], "agree": True}
+    assert (await _post(api.client, f"/consents/{result['consent_id']}/answer", yes))[0] == 200
     status, problem = await _post(api.program, f"/automations/{automation}/activate")
     assert (status, problem["consent"]["consent_id"]) == (409, asked["consent_id"])
 
@@ -166,9 +169,9 @@ async def test_what_nobody_was_asked_about_is_asked_when_it_is_refused(
         request = RunRequest(bench.application.workspace_id, saved.automation_id, mode="dry_run")
         tried = await bench.application.dispatcher.dispatch(request)
         path, body = f"/runs/{tried.run_id}/replay", {"mode": "live"}
-    told = await _refused(api, path, body)
-    yes = {"digest": told["digest"], "agree": True}
-    status, answered = await _post(api.client, f"/consents/{told['consent_id']}/answer", yes)
+    result = await _refused(api, path, body)
+    yes = {"digest": result["digest"], "agree": True}
+    status, answered = await _post(api.client, f"/consents/{result['consent_id']}/answer", yes)
     assert (status, answered["consent"]["status"]) == (200, "agreed"), answered
 
 
@@ -176,6 +179,6 @@ async def test_a_rollback_by_a_program_names_its_question(bench: Bench, api: Api
     automation, _ = await _narrowed(bench, api)
     status, back = await _post(api.program, f"/automations/{automation}/rollback", {"version": 1})
     assert status == 200, back
-    told = back["consent"]
-    yes = {"digest": told["digest"], "agree": True}
-    assert (await _post(api.client, f"/consents/{told['consent_id']}/answer", yes))[0] == 200
+    result = back["consent"]
+    yes = {"digest": result["digest"], "agree": True}
+    assert (await _post(api.client, f"/consents/{result['consent_id']}/answer", yes))[0] == 200

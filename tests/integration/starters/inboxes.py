@@ -21,21 +21,21 @@ async def _stumbles(
     shop: StarterBench, made: Installed, prefix: str, text: str, answer: dict[str, Any]
 ) -> None:
     """A mail on which the model fails keeps none from being read, and is read itself later."""
-    hard, fine, told = text.format("hard"), text.format("fine"), len(await shop.notices(made))
+    hard, fine, result = text.format("hard"), text.format("fine"), len(await shop.notices(made))
     _mail(shop, f"{prefix}-fine", "Bo <bo@a.example>", fine, "Read me.")
     _mail(shop, f"{prefix}-hard", "Bo <bo@a.example>", hard, "Read me.")
     shop.models.answers += [*[(hard, {"no": "answer"})] * 4, (fine, answer)]
     await shop.fire(made)
-    ((level, title, message),) = (await shop.notices(made))[told:]
+    ((level, title, message),) = (await shop.notices(made))[result:]
     assert (level, title) == ("warning", "1 mail could not be read")
     assert message.startswith(f"{hard}: ")
 
-    # The only one that is left fails once more: no failed run, and nobody is shown twice.
+    # The only one that is left fails once more: no failed run, and nobody is notified twice.
     shop.models.answers += [(hard, {"no": "answer"})] * 4
     await shop.fire(made)
     assert shop.models.answers == []
     await shop.fire(made)
-    assert len(await shop.notices(made)) == told + 1
+    assert len(await shop.notices(made)) == result + 1
 
     # After that it waits for longer and longer.
     await shop.application.database.execute(
@@ -47,7 +47,7 @@ async def _stumbles(
     await shop.fire(made)
     await shop.fire(made)
     assert shop.models.answers == []
-    assert len(await shop.notices(made)) == told + 1
+    assert len(await shop.notices(made)) == result + 1
 
 
 async def invoice_logging(shop: StarterBench) -> None:
@@ -131,8 +131,8 @@ async def inbox_triage(shop: StarterBench) -> None:
     assert await shop.notices(made) == [notice]
     assert shop.models.count == asked + 2, "no mail is paid for twice"
 
-    judged = {"category": "read", "urgency": "later", "summary": "Something."}
-    await _stumbles(shop, made, "q", "words {}", judged)
+    validated = {"category": "read", "urgency": "later", "summary": "Something."}
+    await _stumbles(shop, made, "q", "words {}", validated)
     found = await shop.rows(made, "triage-board")
     assert values(found, "message")[2:] == ["q-fine", "q-hard"]
 

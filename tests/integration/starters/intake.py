@@ -108,8 +108,8 @@ async def expense_tracker(shop: StarterBench) -> None:
         "| travel | CHF | 79.1 |",
         "| travel | USD | 20 |",
     ]
-    told = [(level, message) for level, _, message in (await shop.notices(made))[1:]]
-    assert told == [("info", "91.35 CHF, 20 USD")]
+    result = [(level, message) for level, _, message in (await shop.notices(made))[1:]]
+    assert result == [("info", "91.35 CHF, 20 USD")]
     await shop.fire(made)
     assert await shop.pages(made) == [page]
     assert len(await shop.notices(made)) == 2
@@ -117,8 +117,8 @@ async def expense_tracker(shop: StarterBench) -> None:
 
 async def customer_feedback_summary(shop: StarterBench) -> None:
     made = await shop.install("customer-feedback-summary")
-    door = {"id": "f-1", "from": "Noah", "text": "The door sticks."}
-    await shop.hooked(made, "feedback", door, door, {"from": "Nobody"})
+    entry_point = {"id": "f-1", "from": "Noah", "text": "The door sticks."}
+    await shop.hooked(made, "feedback", entry_point, entry_point, {"from": "Nobody"})
     await shop.append(
         made,
         "feedback-board",

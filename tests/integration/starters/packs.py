@@ -121,8 +121,8 @@ async def operations_pack(shop: StarterBench) -> None:
     await shop.append(renewals, "subscription-board", {"service": "Locks", "renews": "2999-02-01"})
     for _ in range(2):
         await shop.fire(renewals)
-    told = [title for _, title, _ in await shop.notices(renewals)]
-    assert told.count("Locks renews on 2999-02-01") == 1
+    result = [title for _, title, _ in await shop.notices(renewals)]
+    assert result.count("Locks renews on 2999-02-01") == 1
 
 
 async def research_pack(shop: StarterBench) -> None:

@@ -255,20 +255,20 @@ async def deadline_nudger(shop: StarterBench) -> None:
         {"key": "6", "task": "Some day"},
     )
     await shop.fire(made)
-    told = [
+    result = [
         ("warning", "Late: Send the offer", "Due on 2020-01-02, Ada."),
         ("info", "Due: Paint the door", "Due on 2999-01-02."),
         ("info", "Due: Renew the lease", "Due on 9000-01-02."),
     ]
-    assert await shop.notices(made) == told
+    assert await shop.notices(made) == result
     await shop.fire(made)
-    assert await shop.notices(made) == told
+    assert await shop.notices(made) == result
 
     row = (await shop.owner.rows(made.boards["task-board"], offset=OLD))[0]
     later = {"row_id": row["row_id"], "due": "2020-02-02"}
     await shop.call("update_board_rows", board_id=made.boards["task-board"], rows=[later])
     await shop.fire(made)
     assert await shop.notices(made) == [
-        *told,
+        *result,
         ("warning", "Late: Send the offer", "Due on 2020-02-02, Ada."),
     ]

@@ -120,7 +120,7 @@ async def test_what_is_no_whole_backup_is_refused_and_changes_nothing(
     await make_backup(database, path, None)
     with pytest.raises(Conflict, match="already"):
         await make_backup(database, path, None)
-    whole, told = path.read_bytes(), manifest_of(path)
+    whole, result = path.read_bytes(), manifest_of(path)
     bad = {
         "empty": b"",
         "words": b"no backup at all",
@@ -133,7 +133,7 @@ async def test_what_is_no_whole_backup_is_refused_and_changes_nothing(
     changed(path, tmp_path / "part", "tables/audit_log", None)
     changed(path, tmp_path / "manifest", "manifest.json", None)
     for name, value in {"format": "x", "tables": 3, "migrations": [{}], "product": "other"}.items():
-        text = json.dumps({**told, name: value}).encode()
+        text = json.dumps({**result, name: value}).encode()
         changed(path, tmp_path / f"bad-{name}", "manifest.json", text)
     flipped = bytearray(whole)
     with zipfile.ZipFile(path) as source:
@@ -147,15 +147,15 @@ async def test_what_is_no_whole_backup_is_refused_and_changes_nothing(
         assert caught.value.code == "backup_damaged", found
     with pytest.raises(NotFound):
         check_backup(tmp_path / "nowhere")
-    newer = json.dumps({**told, "format": 99}).encode()
+    newer = json.dumps({**result, "format": 99}).encode()
     with pytest.raises(Conflict, match="does not know"):
         check_backup(changed(path, tmp_path / "newer", "manifest.json", newer))
-    assert check_backup(path).total == sum(table["rows"] for table in told["tables"])
+    assert check_backup(path).total == sum(table["rows"] for table in result["tables"])
 
     # Its tables are newer than this program, or of another past.
-    more = {"version": len(told["migrations"]) + 1, "name": "later", "checksum": "00"}
-    told["migrations"].append(more)
-    later = changed(path, tmp_path / "later", "manifest.json", json.dumps(told).encode())
+    more = {"version": len(result["migrations"]) + 1, "name": "later", "checksum": "00"}
+    result["migrations"].append(more)
+    later = changed(path, tmp_path / "later", "manifest.json", json.dumps(result).encode())
     with open_archive(later) as archive, pytest.raises(Conflict) as clash:
         refuse_unfit(read_backup(archive).heading)
     assert clash.value.code == "rows_newer"

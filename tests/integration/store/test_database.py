@@ -333,12 +333,12 @@ async def test_a_second_owner_is_refused_unless_it_may_attach(
     with pytest.raises(Conflict, match=f"process {os.getpid()}"):
         await Database.open(Settings(home=used_home))
 
-    guest = await Database.open(Settings(home=used_home), attach=True)
+    oauth_client = await Database.open(Settings(home=used_home), attach=True)
     try:
-        assert guest.server is None
-        assert await guest.fetchval("SELECT 1") == 1
+        assert oauth_client.server is None
+        assert await oauth_client.fetchval("SELECT 1") == 1
     finally:
-        await guest.close()
+        await oauth_client.close()
     assert await own.fetchval("SELECT 1") == 1
 
 
@@ -352,15 +352,15 @@ async def test_a_process_that_may_attach_takes_over_an_unowned_folder(used_home:
 
 async def test_a_guest_waits_for_an_owner_that_is_still_starting(data_home: Path) -> None:
     settings = Settings(home=data_home)
-    owner, guest = await asyncio.gather(
+    owner, oauth_client = await asyncio.gather(
         Database.open(settings, attach=True), Database.open(settings, attach=True)
     )
     try:
-        assert [owner.server is None, guest.server is None].count(True) == 1
-        assert await owner.fetchval("SELECT 1") == await guest.fetchval("SELECT 1") == 1
+        assert [owner.server is None, oauth_client.server is None].count(True) == 1
+        assert await owner.fetchval("SELECT 1") == await oauth_client.fetchval("SELECT 1") == 1
     finally:
         await owner.close()
-        await guest.close()
+        await oauth_client.close()
 
 
 async def test_a_guest_becomes_the_owner_when_the_owner_is_killed(used_home: Path) -> None:
@@ -373,28 +373,28 @@ async def test_a_guest_becomes_the_owner_when_the_owner_is_killed(used_home: Pat
             owner.wait()
             async with asyncio.timeout(HEALED_WITHIN):
                 # The server of the dead may answer for a moment, on its way out.
-                while not any(guest.server for guest in guests):
+                while not any(oauth_client.server for oauth_client in guests):
                     await asyncio.gather(*map(kept_row, guests))
                 assert await asyncio.gather(*map(kept_row, guests)) == [7, 7, 7]
 
-            assert sum(guest.server is not None for guest in guests) == 1
+            assert sum(oauth_client.server is not None for oauth_client in guests) == 1
             assert not is_running(postgres)
         finally:
-            for guest in guests:
-                await guest.close()
+            for oauth_client in guests:
+                await oauth_client.close()
 
 
 async def test_the_guests_of_a_closed_owner_follow_one_of_them(used_home: Path) -> None:
     settings = Settings(home=used_home)
     owner = await Database.open(settings)
-    guest = await Database.open(settings, attach=True)
+    oauth_client = await Database.open(settings, attach=True)
     try:
         await owner.close()
 
-        await guest.recover()
-        assert guest.server is not None
+        await oauth_client.recover()
+        assert oauth_client.server is not None
     finally:
-        await guest.close()
+        await oauth_client.close()
 
 
 async def test_closing_ends_the_server_and_frees_the_folder(used_home: Path) -> None:

@@ -76,7 +76,7 @@ async def test_reading_on_from_a_place_gives_every_event_once(database: Database
     while found := await _read(database, after, 3):
         seen += _marks(found)
         after = found[-1].place
-    assert seen == [f"{number}{letter}" for number in range(7) for letter in "ab"]
+    assert seen == [f"{number}{mail}" for number in range(7) for mail in "ab"]
 
 
 async def test_an_undone_transaction_leaves_no_event(database: Database) -> None:

@@ -207,7 +207,7 @@ async def _draft_is_sent(today: Upgraded) -> None:
     confirmed = await today.ask("POST", f"{path}/confirm", {})
     assert confirmed.status_code == 200, confirmed.text
     assert confirmed.json()["status"] == "confirmed", confirmed.text
-    assert [str(letter["to"]) for letter in today.post.messages] == ["ada@example.com"]
+    assert [str(mail["to"]) for mail in today.post.messages] == ["ada@example.com"]
 
 
 async def _drafted_anew(today: Upgraded, path: str) -> str:
@@ -255,15 +255,15 @@ async def test_what_was_at_work_goes_on_and_is_listed_for_review(
     async with upgraded(level, empty_database_url, tmp_path, more) as today:
         facts, database = level.facts, today.api.application.database
         rows = await database.fetch("SELECT * FROM automations WHERE state <> 'archived'")
-        kept = {str(row["id"]): row for row in rows}
+        stored = {str(row["id"]): row for row in rows}
         for name in ("schedule", "event", "counts"):
-            row = kept[facts[name]]
+            row = stored[facts[name]]
             assert (row["agreed_version"], row["agreed_via"]) == (row["version"], "upgrade"), name
             assert row["agreed_by"] == row["created_by"]
-        assert kept[str(_DRAFT_ID)]["agreed_version"] is None
-        assert kept[facts["webhook"]]["agreed_version"] == 1
+        assert stored[str(_DRAFT_ID)]["agreed_version"] is None
+        assert stored[facts["webhook"]]["agreed_version"] == 1
         listed = await today.get("/consents")
-        at_work = {key for key, row in kept.items() if row["agreed_via"] == "upgrade"}
+        at_work = {key for key, row in stored.items() if row["agreed_via"] == "upgrade"}
         assert {one["automation_id"] for one in listed["agreed_by_upgrade"]} == at_work
         assert (await today.first_run(facts["schedule"]))["status"] == "succeeded"
         assert (await today.get(f"/drafts/{facts['draft']}"))["status"] == "pending"

@@ -104,8 +104,8 @@ async def test_an_ended_period_is_dropped_in_every_table_and_the_rest_stays(
         "SELECT relname FROM pg_class WHERE relispartition AND relkind = 'r' "
         "AND relname LIKE '%\\_2027\\_0_'"
     )
-    kept = {f"{table}_2027_0{month}" for table in family for month in (2, 3)}
-    assert {row["relname"] for row in left} == kept
+    stored = {f"{table}_2027_0{month}" for table in family for month in (2, 3)}
+    assert {row["relname"] for row in left} == stored
 
 
 async def test_a_table_in_use_is_left_alone(database: Database) -> None:

@@ -52,8 +52,8 @@ async def test_a_full_disk_is_noticed_without_any_write_and_so_is_its_end(
                 await asyncio.sleep(0.1)
     finally:
         await opened.close()
-    said = [record.getMessage() for record in caplog.records]
-    assert [("no disk space left" in line, "space again" in line) for line in said] == [
+    output = [record.getMessage() for record in caplog.records]
+    assert [("no disk space left" in line, "space again" in line) for line in output] == [
         (True, False),
         (False, True),
     ]

@@ -116,8 +116,8 @@ async def test_a_backup_is_restored_elsewhere_with_the_right_key_alone(
     assert await restore(desk(home), quiet(), path, RestoreOptions()) == 0
 
     assert not is_unfinished(home)
-    [kept] = (home / "artifacts").glob("*/*/*")
-    assert kept.read_bytes() == KEPT
+    [stored] = (home / "artifacts").glob("*/*/*")
+    assert stored.read_bytes() == KEPT
     async with open_application(Settings(home=home)) as application:
         condition = await application.vault.check_health()
         assert (condition.total, condition.unreadable) == (1, ())

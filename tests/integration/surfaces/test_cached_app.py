@@ -26,9 +26,9 @@ async def test_the_cached_app_serves_the_next_application_and_no_caller_of_the_l
     bench: Bench, postgres_server: EmbeddedServer, migrated_template: str, tmp_path: Path
 ) -> None:
     await bench.save(document(PLAN, name="here"))
-    async with served(bench.application) as one, served(bench.application) as beside:
-        assert one.app is not beside.app
-        assert await _names(one) == await _names(beside) == ["here"]
+    async with served(bench.application) as one, served(bench.application) as another:
+        assert one.app is not another.app
+        assert await _names(one) == await _names(another) == ["here"]
     async with fresh_database(postgres_server, migrated_template) as url:
         settings = replace(bench.application.settings, home=tmp_path / "other", database_url=url)
         settings.home.mkdir()
@@ -39,7 +39,7 @@ async def test_the_cached_app_serves_the_next_application_and_no_caller_of_the_l
         try:
             await prepare_database(application)
             async with served(application) as other:
-                assert other.app in (one.app, beside.app)
+                assert other.app in (one.app, another.app)
                 assert await _names(other) == []
                 # The gate reads the rows of automations; this route calls the services itself.
                 await database.execute("UPDATE workspaces SET name = 'Elsewhere'")
@@ -49,7 +49,7 @@ async def test_the_cached_app_serves_the_next_application_and_no_caller_of_the_l
                 answer = await other.anonymous.get("/api/v1/automations", headers=stale)
                 assert answer.status_code == 401
             async with served(application, own_app=True) as alone:
-                assert alone.app not in (one.app, beside.app)
+                assert alone.app not in (one.app, another.app)
         finally:
             for part in (application.gate, application.wakeup_sender, application.egress):
                 await part.aclose()

@@ -262,12 +262,12 @@ async def test_every_change_that_succeeds_is_written_to_the_audit_log(two: Acces
         if status >= 300 or way.name in ONLY_ASK or await _only_read(two, way):
             continue
         done.add(way.name)
-        told = [entry for entry in await _entries(two, two.owner) if entry["id"] not in before]
+        result = [entry for entry in await _entries(two, two.owner) if entry["id"] not in before]
         action = get_route_capability(way.endpoint)
-        if not any(entry["action"] in {way.name, action and action.id} for entry in told):
-            silent.append((way.label, way.name, [dict(entry) for entry in told]))
-        if any(entry["token_id"] != two.owner.token_id for entry in told):
-            silent.append((way.label, "another token", told))
+        if not any(entry["action"] in {way.name, action and action.id} for entry in result):
+            silent.append((way.label, way.name, [dict(entry) for entry in result]))
+        if any(entry["token_id"] != two.owner.token_id for entry in result):
+            silent.append((way.label, "another token", result))
 
     assert silent == [], "\n".join(map(str, silent))
     assert SURELY - done == set()

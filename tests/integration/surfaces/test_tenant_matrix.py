@@ -73,7 +73,7 @@ async def _compared(
 ) -> tuple[object, object] | None:
     """The answers about another tenant's and about nobody's, if they can be distinguished."""
     answers = []
-    # Nobody's before and after, because asking may itself change what the next one is reported.
+    # Nobody's before and after, because asking may itself change the next answer.
     for value in (two.nobodys(theirs), theirs, two.nobodys(theirs)):
         status, text = await ask(value)
         answers.append((status, _same(two, text, theirs)))

@@ -79,9 +79,9 @@ async def saved(here: ToolIsolation, wanted: dict[str, Any]) -> str:
 async def test_a_step_that_calls_a_tool_is_judged_saved_activated_and_run(
     here: ToolIsolation,
 ) -> None:
-    wanted = asking("direct")
-    verdict = await here.ask("POST", "/validate", wanted)
-    automation = await saved(here, wanted)
+    expected = asking("direct")
+    verdict = await here.ask("POST", "/validate", expected)
+    automation = await saved(here, expected)
     active = await here.ask("POST", f"/automations/{automation}/activate")
     run = await here.run(automation)
 
@@ -92,8 +92,8 @@ async def test_a_step_that_calls_a_tool_is_judged_saved_activated_and_run(
 
 
 async def test_bad_arguments_for_a_tool_are_reported_at_their_place(here: ToolIsolation) -> None:
-    wanted = document(step("ask", LOOKUP, {"nam": "Ada"}), name="bad")
-    refusal = await here.refused("POST", "/automations", wanted)
+    expected = document(step("ask", LOOKUP, {"nam": "Ada"}), name="bad")
+    refusal = await here.refused("POST", "/automations", expected)
     called = await here.refused("POST", f"/capabilities/{LOOKUP}", {"name": ""})
 
     pointers = {one["pointer"] for one in refusal["errors"]}
@@ -103,10 +103,10 @@ async def test_bad_arguments_for_a_tool_are_reported_at_their_place(here: ToolIs
 
 
 async def test_another_tenant_gets_not_found(here: ToolIsolation) -> None:
-    wanted = asking("next door")
-    verdict = (await here.as_other_tenant("POST", "/validate", wanted)).json()
-    refused = await here.as_other_tenant("POST", "/automations", wanted)
-    imported = await here.as_other_tenant("POST", "/import", wanted)
+    expected = asking("next door")
+    verdict = (await here.as_other_tenant("POST", "/validate", expected)).json()
+    refused = await here.as_other_tenant("POST", "/automations", expected)
+    imported = await here.as_other_tenant("POST", "/import", expected)
     token = await here.as_other_tenant("POST", "/tokens", {"name": "t", "capabilities": [LOOKUP]})
     read = await here.as_other_tenant("GET", f"/capabilities/{LOOKUP}")
     called = await here.as_other_tenant("POST", f"/capabilities/{LOOKUP}", {"name": "Ada"})
@@ -252,8 +252,8 @@ async def test_a_version_is_compiled_anew_when_its_tool_is_another_one(here: Too
 async def test_an_automation_whose_tool_is_gone_is_shown_and_exported_and_fails_clearly(
     here: ToolIsolation,
 ) -> None:
-    wanted = asking("orphan")
-    automation = await saved(here, wanted)
+    expected = asking("orphan")
+    automation = await saved(here, expected)
     await here.run(automation)
     here.disconnect()
     run = await here.run(automation)
@@ -279,8 +279,8 @@ async def test_an_automation_whose_tool_is_gone_is_shown_and_exported_and_fails_
 
 
 async def test_a_pattern_needs_one_of_its_tools_and_not_each(here: ToolIsolation) -> None:
-    wanted = step("find", "agent_task", {"prompt": "Find Ada.", "tools": ["acme.*"]})
-    automation = await saved(here, document(wanted, name="pattern"))
+    expected = step("find", "agent_task", {"prompt": "Find Ada.", "tools": ["acme.*"]})
+    automation = await saved(here, document(expected, name="pattern"))
     key = (FIRST_WORKSPACE, UUID(automation), 1)
     versions = here.bench.application.versions
     whole = await versions.get(*key)
@@ -349,8 +349,8 @@ async def test_a_script_calls_a_tool_by_its_whole_name_or_by_its_parts(here: Too
     granted = {**script(source, LOOKUP), "name": "granted"}
     derived = {**script(source), "name": "derived"}
     del derived["plan"][0]["config"]["grants"]
-    for wanted in (granted, derived):
-        run = await here.run(await saved(here, wanted))
+    for expected in (granted, derived):
+        run = await here.run(await saved(here, expected))
         assert (run["status"], run["steps"][0]["output"]) == ("succeeded", ["Ada", "Bob"]), run
     refused = (await here.as_other_tenant("POST", "/validate", derived)).json()
 
@@ -425,8 +425,8 @@ async def test_commands_know_the_tools_of_the_workspace_that_they_work_in(
     screen, file = Screen(for_programs=True), _file(tmp_path, asking("typed"))
 
     assert await save_file(command_context, screen, file, None) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["grants"], told["warnings"]) == ([{"capability": LOOKUP, "params": {}}], [])
+    result = json.loads(capsys.readouterr().out)
+    assert (result["grants"], result["warnings"]) == ([{"capability": LOOKUP, "params": {}}], [])
     assert await run_file(command_context, screen, file, (), None, PATIENCE) == 0
     assert json.loads(capsys.readouterr().out)["steps"][0]["output"]["found"].startswith("Ada")
     assert await bring_in(command_context, screen, file, "rename") == 0

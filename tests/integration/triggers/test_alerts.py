@@ -221,11 +221,11 @@ async def test_enough_failures_in_a_row_pause_the_automation_and_say_so(bench: B
         found = await story.automation(automation_id)
         assert (found["state"], found["paused_reason"]) == ("paused", "failures")
         assert found["failures"] == 5
-        told = [entry for entry in await story.inbox() if entry["level"] == "warning"]
-        assert [entry["title"] for entry in told] == ["a test was paused after failures"]
-        assert "Its last 5 runs failed" in told[0]["message"]
-        assert "activate it again" in told[0]["message"]
-        assert told[0]["run_id"] == last["id"]
+        result = [entry for entry in await story.inbox() if entry["level"] == "warning"]
+        assert [entry["title"] for entry in result] == ["a test was paused after failures"]
+        assert "Its last 5 runs failed" in result[0]["message"]
+        assert "activate it again" in result[0]["message"]
+        assert result[0]["run_id"] == last["id"]
         # Nothing starts it any more, and the pause is reported once.
         after = await story.ends(automation_id, trigger_id)
         assert (after["status"], after["reason"]) == ("skipped", "paused")
@@ -457,10 +457,10 @@ async def test_an_alert_is_mailed_once_however_many_bring_it(bench: Bench) -> No
         brought = await asyncio.gather(*(mailer.once() for _ in range(4)))
         assert sorted(brought) == [False, False, False, True]
         assert not await mailer.once()
-    (letter,) = post.messages
-    assert (letter["to"], letter["subject"]) == ("ada@example.com", "Daily digest failed")
-    assert letter["auto-submitted"] == "auto-generated"
-    assert letter.get_content().splitlines() == alert["message"].splitlines()
+    (mail,) = post.messages
+    assert (mail["to"], mail["subject"]) == ("ada@example.com", "Daily digest failed")
+    assert mail["auto-submitted"] == "auto-generated"
+    assert mail.get_content().splitlines() == alert["message"].splitlines()
     assert (await _mail_row(bench))["mailed_at"] is not None
 
 

@@ -1,4 +1,4 @@
-"""Events over REST: told, listed, read, reported again, declared, and filters tried on them."""
+"""Events over REST: published, listed, read, published again, declared, and filters tried."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ async def test_an_event_that_is_published_starts_its_automations_soon(
     async with matching(bench.application):
         answer = await _post(api, type="orders.paid", payload={"total": 12}, source_id="o-7")
         assert answer.status_code == 202
-        told = PublishedShape.model_validate(answer.json())
+        result = PublishedShape.model_validate(answer.json())
         async with asyncio.timeout(60):
             while not (runs := await runs_of(bench.application, automation)):
                 await asyncio.sleep(0.01)
     assert runs[0]["payload"] == {"total": 12}
-    shown = await api.client.get(f"/api/v1/events/{told.event_id}")
+    shown = await api.client.get(f"/api/v1/events/{result.event_id}")
     event = EventDetail.model_validate(shown.json())
     assert (event.type, event.source_id) == ("orders.paid", "o-7")
     assert [one.run_id for one in event.consumed_by] == [runs[0]["id"]]
@@ -147,12 +147,12 @@ async def test_a_declared_type_is_listed_and_holds_events_to_its_schema(api: Api
     declared = {"description": "An order was paid.", "payload_schema": SCHEMA}
     assert (await api.client.put(path, json=declared)).status_code == 200
     listed = EventTypesShape.model_validate((await api.client.get("/api/v1/event-types")).json())
-    told = {entry.type: entry.built_in for entry in listed.items}
+    result = {entry.type: entry.built_in for entry in listed.items}
     ours = {
         entry.type for one in load_integrations(api.application.settings) for entry in one.events
     }
     assert "gmail.message_received" in ours
-    assert told == {
+    assert result == {
         "automation.run.succeeded": True,
         "automation.run.failed": True,
         "automation.run.cancelled": True,

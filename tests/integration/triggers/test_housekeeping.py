@@ -144,13 +144,13 @@ async def test_a_run_goes_with_everything_of_it_when_its_time_is_over(past: Past
 
 async def test_the_definition_says_how_long_its_runs_are_kept(past: Past) -> None:
     await past.run(8, kept=7)
-    kept = {
+    stored = {
         await past.run(6, kept=7),
         await past.run(8, kept=90),
         await past.run(200, kept=365),
     }
     assert (await past.housekeeper.once(NOW)).runs == 1
-    assert await past.left() == kept
+    assert await past.left() == stored
 
 
 async def test_the_version_in_force_decides_about_runs_of_earlier_ones(past: Past) -> None:
@@ -256,13 +256,13 @@ async def test_a_run_somebody_is_working_on_is_passed_over(past: Past) -> None:
 
 
 async def test_two_housekeepers_at_once_lose_nothing_and_leave_nothing(past: Past) -> None:
-    kept = {await past.run(age % 80 + 1) for age in range(5)}
+    stored = {await past.run(age % 80 + 1) for age in range(5)}
     for age in range(20):
         await past.run(100 + age)
     rounds = await asyncio.gather(*(past.housekeeper.once(NOW) for _ in range(4)))
     assert all(not removed.failed for removed in rounds)
     assert sum(removed.runs for removed in rounds) == 20
-    assert await past.left() == kept
+    assert await past.left() == stored
 
 
 async def test_a_round_broken_off_keeps_the_batches_it_finished(
@@ -405,16 +405,16 @@ async def test_an_expired_artifact_goes_with_its_bytes_and_a_permanent_one_never
 
 
 async def test_bytes_that_no_row_points_at_are_swept_up_within_a_day(past: Past) -> None:
-    _, kept = await _artifact(past, expires=None, kept="permanent")
+    _, stored = await _artifact(past, expires=None, kept="permanent")
     orphan = blob_key(past.workspace_id, generate_id(), bytes(32))
-    replaced = BlobKey(past.workspace_id, kept.artifact_id, "ab" * 16)
+    replaced = BlobKey(past.workspace_id, stored.artifact_id, "ab" * 16)
     for key in (orphan, replaced):
         await past.blobs.put(key, b"nobody's")
     soon = [await past.housekeeper.once(NOW + timedelta(hours=hour)) for hour in range(23)]
     assert sum(removed.orphans for removed in soon) == 0, "a step may still be at it"
     later = [await past.housekeeper.once(NOW + timedelta(days=2, hours=hour)) for hour in range(23)]
     assert sum(removed.orphans for removed in later) == 2
-    assert await past.blobs.get(kept) == b"x"
+    assert await past.blobs.get(stored) == b"x"
     assert await past.blobs.get(orphan) is None
     assert await past.blobs.get(replaced) is None
 

@@ -128,10 +128,10 @@ async def test_several_schedulers_at_once_start_one_run_for_each_due_moment(benc
         triggers = [schedule(slug=f"t{n}") for n in range(20)]
         await armed(bench, *triggers, name=f"automation {number}")
     due = await due_of(bench, "t0")
-    crowd = [scheduler_of(bench) for _ in range(5)]
+    burst = [scheduler_of(bench) for _ in range(5)]
     for minute in range(3):
         now = due + MINUTE * minute + timedelta(milliseconds=1)
-        while sum(await asyncio.gather(*(one.once(now) for one in crowd))):
+        while sum(await asyncio.gather(*(one.once(now) for one in burst))):
             pass
     made = Counter(
         (run["trigger_id"], run["payload"]["scheduled_for"]) for run in await runs_of(bench)
@@ -163,10 +163,10 @@ async def test_six_hours_of_silence_follow_the_policy_and_every_missed_moment_is
     assert len(runs) == fired
     assert await recorded(bench) == reasons
     assert await bench.application.database.fetchval("SELECT count(*) FROM firings") == 72
-    kept = await bench.application.database.fetchval(
+    stored = await bench.application.database.fetchval(
         "SELECT bool_and(expires_at > now() + interval '89 days') FROM firings"
     )
-    assert kept is True
+    assert stored is True
     moments = [datetime.fromisoformat(run["payload"]["scheduled_for"]) for run in runs]
     assert moments == [wake - timedelta(seconds=30) - 5 * MINUTE * n for n in range(fired)][::-1]
     assert await due_of(bench) == wake + timedelta(minutes=4, seconds=30)
@@ -395,8 +395,8 @@ async def test_what_is_about_to_fire_is_made_ready_and_damage_is_left_for_its_mo
 
 
 def _ready(bench: Bench) -> set[UUID]:
-    kept = bench.application.versions._kept
-    return {key[1] for key, task in kept.items() if task.done() and task.exception() is None}
+    stored = bench.application.versions._kept
+    return {key[1] for key, task in stored.items() if task.done() and task.exception() is None}
 
 
 async def test_the_loop_outlives_lost_connections(bench: Bench, database_url: str) -> None:

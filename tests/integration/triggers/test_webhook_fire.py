@@ -155,8 +155,8 @@ async def test_nothing_starts_once_a_pause_has_been_answered(bench: Bench, api: 
     assert {answer.status_code for answer in answers} == {202}
     assert await bench.application.database.fetchval(_PENDING) == pending
     assert await runs(bench) == 51
-    told = [answer.json()["status"] for answer in answers]
-    assert (told.count("pending"), told[-1]) == (pending, "skipped")
+    result = [answer.json()["status"] for answer in answers]
+    assert (result.count("pending"), result[-1]) == (pending, "skipped")
 
 
 _PENDING = "SELECT count(*) FROM runs WHERE status = 'pending'"

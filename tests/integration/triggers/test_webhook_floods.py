@@ -19,8 +19,8 @@ PARALLEL = {"concurrency": "allow_parallel"}
 async def _next_door(bench: Bench, api: Api) -> Hook:
     """A webhook of another workspace."""
     await add_workspace(bench.application.database, NEIGHBOUR, "Next door")
-    beside = replace(bench, application=replace(bench.application, workspace_id=NEIGHBOUR))
-    return await hook(beside, api, name="next door", execution=PARALLEL)
+    other = replace(bench, application=replace(bench.application, workspace_id=NEIGHBOUR))
+    return await hook(other, api, name="next door", execution=PARALLEL)
 
 
 async def _at_once(called: Hook, many: int) -> Counter[int]:

@@ -107,14 +107,14 @@ async def test_a_webhook_request_that_is_retried_finds_its_own_run(bench: Bench,
     request = WebhookRequest(
         called.automation_id, hash_webhook_token(called.token.encode()), value={"n": 1}
     )
-    desk = application_services(bench.application).desk
+    client = application_services(bench.application).desk
     try:
-        first, again = await desk.take(request), await desk.take(request)
-        other = await desk.take(
+        first, again = await client.take(request), await client.take(request)
+        other = await client.take(
             WebhookRequest(request.automation_id, request.digest, value={"n": 1})
         )
     finally:
-        await desk.aclose()
+        await client.aclose()
     assert first == again
     assert not again.repeated
     assert other.run_id != first.run_id

@@ -80,8 +80,8 @@ async def test_the_token_of_a_member_who_is_gone_starts_nothing(
     ended = end is _demote
     for _ in range(2):
         answer = await called.fire({"a": 1})
-        told = (401, "unknown_webhook") if ended else (409, "owner_left")
-        assert (answer.status_code, answer.json()["code"]) == told
+        result = (401, "unknown_webhook") if ended else (409, "owner_left")
+        assert (answer.status_code, answer.json()["code"]) == result
     assert (await mine.fire({"a": 1})).status_code == 202
     assert await _started(bench) == 5
     shown = await api.client.get(

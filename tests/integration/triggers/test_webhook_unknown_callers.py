@@ -150,8 +150,8 @@ async def test_a_costly_mapping_is_its_own_webhook_s_trouble(bench: Bench, api: 
     # Nobody waits for the others' bodies: a group is not open while they are mapped.
     assert not all(task.done() for task in flood)
     answers = await asyncio.gather(*flood)
-    told = {(answer.status_code, answer.json()["code"]) for answer in answers}
-    assert told == {(422, "path_too_costly")}
+    result = {(answer.status_code, answer.json()["code"]) for answer in answers}
+    assert result == {(422, "path_too_costly")}
     assert await runs(bench) == 13
 
 

@@ -415,7 +415,7 @@ async def test_an_edit_never_blocks_a_worker_that_records_spending(
 
 
 async def test_a_problem_of_ours_is_never_a_driver_s_error(bench: Bench) -> None:
-    """Names raced for by every way there is: each attempt is saved or reported why not."""
+    """Names raced for by every way there is: each attempt is saved or refused with a reason."""
     one = await _create(bench, _says("x", name="one"))
     gone = await _create(bench, _says("x", name="wanted"))
     await _do(bench, archive, gone.automation_id)

@@ -86,9 +86,9 @@ async def _put(tx: Connection, *versions: Version, agreed: int | None = None, **
     """The automation, with two others that are agreed to in another version."""
     if agreed is not None:
         more |= {"agreed_version": agreed, "agreed_by": BEN, "agreed_via": "page"}
-    beside = {"agreed_version": 7, "agreed_by": BEN, "agreed_via": "upgrade", "state": "active"}
-    await put_automation(tx, HERE, OTHER, version("c.example", goal="Other."), **beside)
-    await put_automation(tx, THERE, ONE, version("d.example", goal="Theirs."), **beside)
+    other = {"agreed_version": 7, "agreed_by": BEN, "agreed_via": "upgrade", "state": "active"}
+    await put_automation(tx, HERE, OTHER, version("c.example", goal="Other."), **other)
+    await put_automation(tx, THERE, ONE, version("d.example", goal="Theirs."), **other)
     await put_automation(tx, HERE, ONE, *versions, **more)
 
 
@@ -99,8 +99,8 @@ async def _kept(tx: Connection) -> tuple[Any, ...]:
         "WHERE workspace_id = $1 AND id = $2"
     )
     for space, one in ((HERE, OTHER), (THERE, ONE)):
-        (beside,) = await tx.fetch(query, space, one)
-        assert tuple(beside) == (7, BEN, "upgrade", "active", None)
+        (other,) = await tx.fetch(query, space, one)
+        assert tuple(other) == (7, BEN, "upgrade", "active", None)
     (found,) = await tx.fetch(query, HERE, ONE)
     return tuple(found)
 
@@ -335,7 +335,7 @@ async def test_what_was_agreed_to_last_is_read_from_the_version_and_the_open_que
 async def test_a_question_pauses_its_automation_and_one_waits_at_a_time(rows: Database) -> None:
     async with rows.transaction() as tx:
         await _put(tx, NARROW, WIDE, state="active", agreed=1)
-        beside = await _beside(tx)
+        other = await _beside(tx)
         first = await _asked(
             tx, 2, agreed=AgreedAuthority(1, None, (CLOCK,)), origin="import", added=()
         )
@@ -353,7 +353,7 @@ async def test_a_question_pauses_its_automation_and_one_waits_at_a_time(rows: Da
         fourth = await _asked(tx, 2, agreed=NOTHING, origin="upgrade")
         assert (fourth.origin, fourth.agreed_version) == ("install", None)
         assert await _kept(tx) == (None, None, None, "paused", "consent")
-        for space, one, consent_id in ((HERE, OTHER, beside[0]), (THERE, ONE, beside[1])):
+        for space, one, consent_id in ((HERE, OTHER, other[0]), (THERE, ONE, other[1])):
             found = await load_latest_consent(tx, space, one)
             assert found is not None
             assert (found.id, found.status, found.additions) == (consent_id, "waiting", (B,))
@@ -407,13 +407,13 @@ async def test_one_message_names_what_is_asked(rows: Database) -> None:
         await _put(tx, NARROW)
         many = tuple(replace(A, says=f"{number}.") for number in range(21))
         asked = await _asked(tx, added=many, origin="create")
-        (told,) = await _messages(tx)
-        assert told[0] == f"of {ONE} waits for your consent"
-        lines = told[1].splitlines()
+        (result,) = await _messages(tx)
+        assert result[0] == f"of {ONE} waits for your consent"
+        lines = result[1].splitlines()
         assert lines[0] == "A program has made it."
         assert lines[1:21] == [f"- {number}." for number in range(20)]
         assert lines[21:] == ["- and 1 more", "It starts nothing until you agree."]
-        assert told[2] == "warning"
+        assert result[2] == "warning"
         # While it waits, another question adds no message.
         await _asked(tx, added=many[:20])
         assert len(await _messages(tx)) == 1
@@ -676,7 +676,7 @@ async def test_a_run_that_is_not_there_is_not_judged(rows: Database) -> None:
 async def test_an_answer_is_to_exactly_what_was_shown(rows: Database, agree: bool) -> None:
     async with rows.transaction() as tx:
         await _put(tx, NARROW)
-        beside = await _beside(tx)
+        other = await _beside(tx)
         asked = await _asked(tx)
         digest = asked.digest.hex()
         with pytest.raises(Conflict) as changed:
@@ -690,7 +690,7 @@ async def test_an_answer_is_to_exactly_what_was_shown(rows: Database, agree: boo
         )
         assert (found.status, is_new) == ("agreed" if agree else "refused", True)
         assert (found.answered_by, found.answered_at is None) == (ANN, False)
-        kept = (
+        stored = (
             (1, ANN, "token", "paused", None)
             if agree
             else (
@@ -701,12 +701,12 @@ async def test_an_answer_is_to_exactly_what_was_shown(rows: Database, agree: boo
                 "consent",
             )
         )
-        assert await _kept(tx) == kept
+        assert await _kept(tx) == stored
         # The same answer again changes nothing.
         same = await consents.answer_consent(tx, HERE, asked.id, "0" * 64, BEN, agree=agree)
         assert same == (found, False)
-        assert await _kept(tx) == kept
-        for space, consent_id in zip((HERE, THERE), beside, strict=True):
+        assert await _kept(tx) == stored
+        for space, consent_id in zip((HERE, THERE), other, strict=True):
             assert (await find_consent(tx, space, consent_id)).status == "waiting"
         assert await _unread(tx) == 0
 
@@ -912,7 +912,7 @@ async def test_a_trigger_that_is_switched_off_is_not_agreed_to_any_more(rows: Da
     other = {**CLOCK, "id": "other"}
     async with rows.transaction() as tx:
         await _put(tx, NARROW)
-        beside = await _beside(tx)
+        another = await _beside(tx)
         await remove_trigger_from_consent(tx, HERE, ONE, "clock")
         await _asked(tx)
         await remove_trigger_from_consent(tx, HERE, ONE, "clock")
@@ -921,7 +921,7 @@ async def test_a_trigger_that_is_switched_off_is_not_agreed_to_any_more(rows: Da
         await remove_trigger_from_consent(tx, HERE, ONE, "clock")
         off = [{**CLOCK, "enabled": False}, other]
         assert (await _latest(tx)).agreed_triggers == off
-        for space, consent_id in zip((HERE, THERE), beside, strict=True):
+        for space, consent_id in zip((HERE, THERE), another, strict=True):
             assert (await find_consent(tx, space, consent_id)).agreed_triggers is None
         await record_answer(tx, HERE, await _latest(tx), "refused", ANN)
         await remove_trigger_from_consent(tx, HERE, ONE, "other")

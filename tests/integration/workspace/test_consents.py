@@ -108,10 +108,10 @@ async def refusal(desk: CapabilityClient, capability: str, **value: Any) -> Prob
 async def test_what_comes_from_a_file_waits_and_each_thing_it_may_do_is_named(
     bench: Bench,
 ) -> None:
-    desk, application = CapabilityClient(bench), bench.application
+    capabilities, application = CapabilityClient(bench), bench.application
     (made,) = await bring_in(bench, document(PAY, name="Pay", triggers=[cron("*/5 * * * *")]))
     one = made.saved.automation_id
-    (asked,) = await waiting(desk)
+    (asked,) = await waiting(capabilities)
 
     assert (asked["origin"], asked["name"], asked["agreed_version"]) == ("import", "Pay", None)
     assert says(asked) == [
@@ -120,43 +120,45 @@ async def test_what_comes_from_a_file_waits_and_each_thing_it_may_do_is_named(
         "It may spend up to 1 USD a day, should a step cost anything.",
         "It starts every 5 minutes (288 times a day).",
     ]
-    kept = await desk.stored(one)
-    assert (kept["state"], kept["paused_reason"]) == ("paused", "consent")
+    stored = await capabilities.stored(one)
+    assert (stored["state"], stored["paused_reason"]) == ("paused", "consent")
     async with application.database.acquire() as connection:
-        (told,) = await list_notifications(connection, application.workspace_id)
-    assert "consent" in told["title"]
-    assert "- Pay" in told["message"]
+        (result,) = await list_notifications(connection, application.workspace_id)
+    assert "consent" in result["title"]
+    assert "- Pay" in result["message"]
 
-    await _check_nothing_starts(desk, one, asked)
+    await _check_nothing_starts(capabilities, one, asked)
     answer = {"consent_id": asked["consent_id"], "digest": asked["digest"], "agree": True}
-    await _check_who_may_answer(desk, answer)
+    await _check_who_may_answer(capabilities, answer)
     other = {**answer, "digest": "0" * 64}
-    changed = await refusal(desk, "answer_consent", **other)
+    changed = await refusal(capabilities, "answer_consent", **other)
     assert (changed.code, changed.findings[0].pointer) == ("consent_changed", "/digest")
     assert asked["digest"] in str(changed.suggestion)
-    both = await refusal(desk, "answer_consent", **{**answer, "agree": False, "activate": True})
+    both = await refusal(
+        capabilities, "answer_consent", **{**answer, "agree": False, "activate": True}
+    )
     assert isinstance(both, Invalid)
 
-    lacks = await refusal(desk, "answer_consent", **{**answer, "activate": True})
+    lacks = await refusal(capabilities, "answer_consent", **{**answer, "activate": True})
     assert (lacks.code, lacks.detail[:47]) == (
         "secrets_missing",
         "It cannot be activated, so nothing was answered",
     )
-    assert [told["status"] for told in await waiting(desk)] == ["waiting"]
+    assert [result["status"] for result in await waiting(capabilities)] == ["waiting"]
     assert len(await unread(bench)) == 1
     async with application.database.transaction() as tx:
         await application.vault.put(tx, bench.secret_scope, "stripe_key", "a value of eight")
-    done = await desk.call("answer_consent", {**answer, "activate": True})
+    done = await capabilities.call("answer_consent", {**answer, "activate": True})
     assert (done["consent"]["status"], done["state"]) == ("agreed", "active")
-    assert await waiting(desk) == []
+    assert await waiting(capabilities) == []
     assert await unread(bench) == []
-    assert (await desk.stored(one))["paused_reason"] is None
+    assert (await capabilities.stored(one))["paused_reason"] is None
     assert await fires(bench, one) is None
-    again = await desk.call("answer_consent", answer)
+    again = await capabilities.call("answer_consent", answer)
     assert (again["consent"]["status"], again["state"]) == ("agreed", "active")
-    late = await refusal(desk, "answer_consent", **{**answer, "agree": False})
+    late = await refusal(capabilities, "answer_consent", **{**answer, "agree": False})
     assert late.code == "consent_answered"
-    await _check_boards_have_names(desk)
+    await _check_boards_have_names(capabilities)
 
 
 async def _check_boards_have_names(capability_client: CapabilityClient) -> None:
@@ -226,13 +228,13 @@ async def _check_who_may_answer(
     assert len(await waiting(reader)) == 1
     elsewhere = generate_id()
     await add_workspace(database, elsewhere, "elsewhere")
-    stranger = CapabilityClient(
+    anonymous = CapabilityClient(
         capability_client.bench, await member(database, elsewhere, Role.OWNER)
     )
-    assert await waiting(stranger) == []
-    assert isinstance(await refusal(stranger, "answer_consent", **answer), NotFound)
+    assert await waiting(anonymous) == []
+    assert isinstance(await refusal(anonymous, "answer_consent", **answer), NotFound)
     look = {"consent_id": answer["consent_id"]}
-    assert isinstance(await refusal(stranger, "get_consent", **look), NotFound)
+    assert isinstance(await refusal(anonymous, "get_consent", **look), NotFound)
     assert (await capability_client.call("get_consent", look))["status"] == "waiting"
 
 
@@ -390,18 +392,18 @@ async def test_going_back_by_a_program_is_asked_about_too(bench: Bench) -> None:
     assert back["state"] == "paused"
     assert says(back["consent"])[0] == "It may now spend 5 USD a day instead of 1."
     given = {"consent_id": back["consent"]["consent_id"], "digest": back["consent"]["digest"]}
-    # Two people answer at once: one of them is heard, and the other is shown.
+    # Two people answer at once: one answer counts, and the other is refused.
     answers = await asyncio.gather(
         capability_client.call("answer_consent", {**given, "agree": True}),
         capability_client.call("answer_consent", {**given, "agree": False}),
         return_exceptions=True,
     )
     (heard,) = [one for one in answers if not isinstance(one, BaseException)]
-    (told,) = [one for one in answers if isinstance(one, BaseException)]
-    assert isinstance(told, Conflict)
-    assert told.code == "consent_answered"
-    (kept,) = (await capability_client.call("list_consents", {"status": "any"}))["consents"]
-    assert kept["status"] == heard["consent"]["status"]
+    (result,) = [one for one in answers if isinstance(one, BaseException)]
+    assert isinstance(result, Conflict)
+    assert result.code == "consent_answered"
+    (stored,) = (await capability_client.call("list_consents", {"status": "any"}))["consents"]
+    assert stored["status"] == heard["consent"]["status"]
 
 
 async def test_a_proposal_that_a_person_saves_is_agreed_to_with_it(bench: Bench) -> None:
@@ -422,10 +424,10 @@ async def test_a_proposal_that_a_person_saves_is_agreed_to_with_it(bench: Bench)
     # Everything that it may do is in what is read and saved by its digest.
     await save("run it every Tuesday at 10 Berlin time instead", **one)
     assert await waiting(capability_client) == []
-    (kept,) = (await capability_client.call("list_consents", {**one, "status": "agreed"}))[
+    (stored,) = (await capability_client.call("list_consents", {**one, "status": "agreed"}))[
         "consents"
     ]
-    assert says(kept) == says(wider["consent"])
+    assert says(stored) == says(wider["consent"])
     assert (await capability_client.call("update_automation", {**one, "state": "active"}))[
         "state"
     ] == "active"

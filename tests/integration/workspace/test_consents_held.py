@@ -91,9 +91,9 @@ async def asked(client: CapabilityClient, automation_id: UUID) -> list[str]:
     """What waits for a person; the automation is at rest as long as something does."""
     found = (await client.call("list_consents", {"automation_id": str(automation_id)}))["consents"]
     says = [one["says"] for consent in found for one in consent["additions"]]
-    kept = await client.stored(automation_id)
-    assert (kept["paused_reason"] == "consent") == bool(says)
-    assert kept["state"] == "paused" or not says
+    stored = await client.stored(automation_id)
+    assert (stored["paused_reason"] == "consent") == bool(says)
+    assert stored["state"] == "paused" or not says
     return says
 
 
@@ -147,73 +147,73 @@ async def test_a_token_is_a_program_and_a_switch_is_a_change(bench: Bench) -> No
 async def test_what_was_agreed_to_counts_before_it_is_active_and_while_a_question_is_open(
     bench: Bench,
 ) -> None:
-    desk, application = CapabilityClient(bench), bench.application
-    other = program(desk)
+    client, application = CapabilityClient(bench), bench.application
+    other = program(client)
 
     # Agreed to and never active.
     one = await agreed(bench, "Agreed", active=False)
     await other.call("update_automation", {"automation_id": str(one), "triggers": MINUTE})
-    assert await asked(desk, one) == [OFTEN]
+    assert await asked(client, one) == [OFTEN]
     assert await why_not(other, one) == "consent_needed"
 
     # A person has switched its trigger off; the same triggers once more are a change.
     two = await agreed(bench, "Off")
-    await turn(desk, two, enabled=False)
-    told = await other.call("update_automation", {"automation_id": str(two), "triggers": DAILY})
-    assert ([one["says"] for one in told["consent"]["additions"]], told["state"]) == (
+    await turn(client, two, enabled=False)
+    result = await other.call("update_automation", {"automation_id": str(two), "triggers": DAILY})
+    assert ([one["says"] for one in result["consent"]["additions"]], result["state"]) == (
         [ONCE],
         "paused",
     )
     # Off again, and nothing is left to ask; a person turns on what they like.
     await turn(other, two, enabled=False)
-    assert await asked(desk, two) == []
-    await turn(desk, two, enabled=True)
-    assert await asked(desk, two) == []
+    assert await asked(client, two) == []
+    await turn(client, two, enabled=True)
+    assert await asked(client, two) == []
 
     # The trigger is off when something else is asked, and is not forgotten.
     three = await agreed(bench, "Forgotten")
-    await turn(desk, three, enabled=False)
+    await turn(client, three, enabled=False)
     for cap in (5, 1):
         given = {"automation_id": str(three), "cost_cap_daily_usd": cap, "triggers": DAILY}
         await other.call("update_automation", given)
-    assert await asked(desk, three) == [ONCE]
+    assert await asked(client, three) == [ONCE]
 
     # Switched off while the question is open, it is not agreed to any more.
     four = await agreed(bench, "Meanwhile")
     given = {"automation_id": str(four), "cost_cap_daily_usd": 5}
     await other.call("update_automation", given)
-    await turn(desk, four, enabled=False)
+    await turn(client, four, enabled=False)
     await turn(other, four, enabled=True)
-    assert ONCE in await asked(desk, four)
+    assert ONCE in await asked(client, four)
 
     # What is archived is not brought back by a question.
     five = await agreed(bench, "Away")
-    await turn(desk, five, enabled=False)
+    await turn(client, five, enabled=False)
     async with application.database.transaction() as tx:
-        await archive(tx, desk.space, five)
+        await archive(tx, client.space, five)
     await turn(other, five, enabled=True)
-    assert (await desk.stored(five))["state"] == "archived"
+    assert (await client.stored(five))["state"] == "archived"
 
 
 async def test_what_came_from_a_file_waits_until_a_person_has_answered(bench: Bench) -> None:
-    desk, application = CapabilityClient(bench), bench.application
-    other = program(desk)
+    client, application = CapabilityClient(bench), bench.application
+    other = program(client)
     one = await agreed(bench, "Imported")
     await bring_in(
         bench, {**watch("Imported"), "plan": [step("b", "transform_data", {"output": "y"})]}
     )
-    assert await asked(desk, one) == [LOOK]
+    assert await asked(client, one) == [LOOK]
     nicer = {"automation_id": str(one), "description": "the same, nicer", "state": "active"}
-    told = await other.call("update_automation", nicer)
-    assert (told["state"], await asked(desk, one)) == ("paused", [LOOK])
+    result = await other.call("update_automation", nicer)
+    assert (result["state"], await asked(client, one)) == ("paused", [LOOK])
     assert await why_not(other, one) == "consent_needed"
 
     # What a person had agreed to is nothing that they have to look at.
     async with application.database.transaction() as tx:
         await rollback(
-            tx, desk.space, one, 1, FIRST_MEMBER, application.registry, application.limits
+            tx, client.space, one, 1, FIRST_MEMBER, application.registry, application.limits
         )
-    assert await asked(desk, one) == []
+    assert await asked(client, one) == []
 
 
 async def test_a_program_reads_an_integration_no_more_often_and_starts_nothing_paused(
@@ -251,7 +251,7 @@ async def test_a_program_that_reads_before_a_person_is_asked_needs_no_consent(
     def plan(*steps: dict[str, Any]) -> dict[str, Any]:
         return document(*steps, name="careful", triggers=[clock()], grants=grants)
 
-    application, desk = bench.application, CapabilityClient(bench)
+    application, client = bench.application, CapabilityClient(bench)
     (made,) = await bring_in(bench, plan(ask, look, note))
     await agree_to_all(application.database, application.workspace_id)
     async with application.database.transaction() as tx:
@@ -260,7 +260,7 @@ async def test_a_program_that_reads_before_a_person_is_asked_needs_no_consent(
     async with served(application) as api:
         put = await api.program.put(place, json=plan(look, ask, note))
         assert (put.status_code, put.json()["consent"]) == (200, None), put.text
-        assert await asked(desk, made) == []
+        assert await asked(client, made) == []
 
         wider = await api.program.put(place, json=plan(look, note, ask))
         says = [one["says"] for one in wider.json()["consent"]["additions"]]
@@ -269,7 +269,7 @@ async def test_a_program_that_reads_before_a_person_is_asked_needs_no_consent(
         # What waits is asked anew whenever something changes, and still not about the look.
         off = await api.program.patch(f"{place}/triggers/cron-1", json={"enabled": False})
         assert off.status_code == 200, off.text
-        assert await asked(desk, made) == [lost]
+        assert await asked(client, made) == [lost]
         named = {"automation_id": str(made), "name": "careful too"}
-        await program(desk).call("update_automation", named)
-        assert await asked(desk, made) == [lost]
+        await program(client).call("update_automation", named)
+        assert await asked(client, made) == [lost]

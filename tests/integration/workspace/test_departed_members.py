@@ -106,8 +106,8 @@ async def test_the_webhook_of_a_leaver_keeps_its_calls_until_it_is_taken_over(
     assert (refused.status_code, refused.json()["code"]) == (404, "owner_left")
 
     async with browser(api, FIRST_MEMBER) as page:
-        told = await _take(page, ada)
-    (one,) = told["automations"]
+        result = await _take(page, ada)
+    (one,) = result["automations"]
     assert (one["state"], one["problem"], one["missed"]) == ("active", None, 1)
     # The token and the address are what they were.
     assert (await called.fire({"a": 3})).status_code == 202
@@ -193,8 +193,8 @@ async def test_a_signed_call_of_a_leaver_is_verified_and_kept(bench: Bench, api:
     )
     assert (await _send(called, _signed(message="msg_1"))).status_code == 202
     await _remove(bench, ada)
-    kept = await _send(called, _signed(message="msg_2"))
-    assert (kept.status_code, kept.json()["code"]) == (409, "owner_left")
+    stored = await _send(called, _signed(message="msg_2"))
+    assert (stored.status_code, stored.json()["code"]) == (409, "owner_left")
     forged = await _send(called, {**_signed(message="msg_3"), "webhook-signature": "v1,AAAA"})
     assert (forged.status_code, forged.json()["code"]) == (401, "unknown_webhook")
 
@@ -203,14 +203,14 @@ async def test_remaining_members_are_notified_of_what_stopped(bench: Bench, api:
     ada = await _ada(bench)
     await _hook_of(bench, api, ada, name="digest")
     await _remove(bench, ada)
-    told = await bench.application.database.fetchrow(
+    result = await bench.application.database.fetchrow(
         "SELECT title, message, level FROM notifications"
     )
-    assert told is not None
-    assert told["title"] == "Ada left: what they made has stopped"
-    assert "- digest" in told["message"]
-    assert "mainspring members takeover ada@example.org" in told["message"]
-    assert told["level"] == "warning"
+    assert result is not None
+    assert result["title"] == "Ada left: what they made has stopped"
+    assert "- digest" in result["message"]
+    assert "mainspring members takeover ada@example.org" in result["message"]
+    assert result["level"] == "warning"
 
 
 async def test_the_new_owner_sees_what_it_may_do_and_what_is_missing(
@@ -227,8 +227,8 @@ async def test_the_new_owner_sees_what_it_may_do_and_what_is_missing(
         (one,) = shown["automations"]
         assert any("example.test" in says for says in one["may"])
         assert [found["code"] for found in one["missing"]] == ["secret_missing"]
-        (taken,) = (await _take(page, ada))["automations"]
-        assert (taken["state"], taken["problem"]["code"]) == ("paused", "secrets_missing")
+        (accepted,) = (await _take(page, ada))["automations"]
+        assert (accepted["state"], accepted["problem"]["code"]) == ("paused", "secrets_missing")
         # Until it is active, calls are kept.
         assert (await called.fire({"a": 1})).json()["code"] == "owner_left"
         assert await _state(bench, called.automation_id) == ("paused", "owner_left")
@@ -315,8 +315,8 @@ async def test_what_somebody_left_before_the_upgrade_goes_on_and_is_listed(
     async with browser(api, FIRST_MEMBER) as page:
         (left,) = (await page.ask("GET", "/members")).json()["left"]
         assert (left["id"], left["automations"]) == (str(ada), 1)
-        (taken,) = (await _take(page, ada))["automations"]
-    assert (taken["stopped"], taken["state"]) == (False, "active")
+        (accepted,) = (await _take(page, ada))["automations"]
+    assert (accepted["stopped"], accepted["state"]) == (False, "active")
     assert (await called.fire({"a": 1})).status_code == 202
 
 
@@ -335,16 +335,16 @@ async def test_missed_runs_are_replayed_with_a_takeover_by_the_policy_of_each_tr
     assert [one["trigger_type"] for one in missed] == ["webhook"] * 2 + ["schedule"] * 2
 
     async with browser(api, FIRST_MEMBER) as page:
-        told = await _take(page, ada, replay_missed=True)
-    (one,) = told["automations"]
+        result = await _take(page, ada, replay_missed=True)
+    (one,) = result["automations"]
     # Of the schedule the latest moment alone: its policy is fire_once.
     assert (one["missed"], one["replayable"], one["replayed"]) == (4, 3, 3)
     made = await bench.application.database.fetch(
         "SELECT replay_of, status, payload FROM runs WHERE replay_of IS NOT NULL ORDER BY id"
     )
-    wanted = [missed[0]["id"], missed[1]["id"], missed[3]["id"]]
+    expected = [missed[0]["id"], missed[1]["id"], missed[3]["id"]]
     assert [(row["replay_of"], row["status"]) for row in made] == [
-        (run_id, "pending") for run_id in wanted
+        (run_id, "pending") for run_id in expected
     ]
     assert [row["payload"] for row in made][:2] == [{"a": 1}, {"a": 2}]
 

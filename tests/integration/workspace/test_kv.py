@@ -208,24 +208,24 @@ async def test_deleting_says_how_many(memory: Memory) -> None:
 
 
 async def test_each_automation_has_its_own_memory(memory: Memory) -> None:
-    neighbour = replace(
+    other_tenant = replace(
         memory, automation_id=await _automation(memory.database, memory.workspace_id)
     )
     elsewhere = generate_id()
-    stranger = replace(
+    anonymous = replace(
         memory,
         workspace_id=elsewhere,
         automation_id=await _automation(memory.database, elsewhere),
     )
-    for number, each in enumerate((memory, neighbour, stranger)):
+    for number, each in enumerate((memory, other_tenant, anonymous)):
         await each("set", key="k", value=number)
 
-    for number, each in enumerate((memory, neighbour, stranger)):
+    for number, each in enumerate((memory, other_tenant, anonymous)):
         assert (await each("get", key="k"))["value"] == number
         assert [entry["key"] for entry in (await each("list"))["entries"]] == ["k"]
     await memory("delete", key="k")
-    assert (await neighbour("get", key="k"))["found"]
-    assert (await stranger("get", key="k"))["found"]
+    assert (await other_tenant("get", key="k"))["found"]
+    assert (await anonymous("get", key="k"))["found"]
 
 
 async def test_a_list_is_in_the_order_of_keys_and_goes_on_where_it_ended(memory: Memory) -> None:

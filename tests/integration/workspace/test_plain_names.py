@@ -121,8 +121,8 @@ async def test_stored_columns_forms_and_tags_keep_working(api: Api, bench: Bench
     await boards.call(
         "update_board", **where, datasets=[{"name": "d", "columns": [stored, {"key": "b"}]}]
     )
-    kept = await boards.call("set_board_form", **{**form, **content}, description="new")
-    assert kept["version"] == 2
+    saved = await boards.call("set_board_form", **{**form, **content}, description="new")
+    assert saved["version"] == 2
     tagged = document(PLAN, metadata={"tags": [old, "new"]})
     answer = await api.client.put(f"/api/v1/automations/{made['id']}", json=tagged)
     assert answer.status_code == 200, answer.text
@@ -234,8 +234,8 @@ async def test_stored_names_keep_working(api: Api, bench: Bench) -> None:
     assert (changed["name"], changed["description"]) == (name, "new")
     await boards.call("update_page", slug=page["slug"], title=name, body="new")
     path = f"/api/v1/automations/{made['id']}"
-    kept = await api.client.put(path, json=document(PLAN, name=name, description="new"))
-    assert (kept.status_code, kept.json()["name"]) == (200, name)
+    stored = await api.client.put(path, json=document(PLAN, name=name, description="new"))
+    assert (stored.status_code, stored.json()["name"]) == (200, name)
     for word in ("activate", "pause"):
         assert (await api.client.post(f"{path}/{word}")).status_code == 200
     assert (await api.client.get(path)).json()["name"] == name

@@ -132,6 +132,6 @@ async def test_a_question_for_other_roles_goes_to_everybody_who_has_one(bench: B
         await tx.execute("UPDATE approvals SET roles = '{admin}'")
         found = await _told(tx, people)
     about_question = {how: who for how, who in found.items() if not how.startswith("draft")}
-    wanted = ("approval by email", "approval by slack", "question by push")
-    assert about_question == {how: {"ben"} for how in wanted}
+    expected = ("approval by email", "approval by slack", "question by push")
+    assert about_question == {how: {"ben"} for how in expected}
     assert found["draft by slack"] == {"ada"}

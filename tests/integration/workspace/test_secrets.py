@@ -175,10 +175,10 @@ async def test_a_call_is_recorded_without_its_value_and_without_a_digest_of_it(
     # What was not there is not gone now.
     await people.call(Role.EDITOR, "automation_secret_delete", name="nosuch")
     await people.call(Role.EDITOR, "automation_secret_delete", name="pin")
-    told = await people.bench.application.database.fetch(
+    result = await people.bench.application.database.fetch(
         "SELECT action, subject FROM audit_log ORDER BY id"
     )
-    assert [(row["action"], row["subject"]) for row in told] == [
+    assert [(row["action"], row["subject"]) for row in result] == [
         *[("automation_secret_set", "pin")] * 2,
         ("automation_secret_delete", "pin"),
     ]
@@ -228,20 +228,20 @@ async def test_another_workspace_has_secrets_of_its_own(people: People) -> None:
     await application.database.execute(
         "INSERT INTO workspaces (workspace_id, name) VALUES ($1, 'elsewhere')", elsewhere
     )
-    stranger = await member(application.database, elsewhere, Role.OWNER)
+    anonymous = await member(application.database, elsewhere, Role.OWNER)
     await people.call(Role.EDITOR, "automation_secret_set", name="ours", value=VALUE)
     arguments = {"owner_user_id": str(people.id(Role.EDITOR))}
 
     with pytest.raises(NotFound) as refused:
-        await application.gate.direct(stranger, "automation_secret_list", arguments)
+        await application.gate.direct(anonymous, "automation_secret_list", arguments)
     with pytest.raises(NotFound) as nobody:
         await application.gate.direct(
-            stranger, "automation_secret_list", {"owner_user_id": str(generate_id())}
+            anonymous, "automation_secret_list", {"owner_user_id": str(generate_id())}
         )
 
     assert refused.value.as_dict() == nobody.value.as_dict()
     # The other kind's names are looked at within the workspace alone.
-    await application.gate.direct(stranger, "publisher_secret_set", {"name": "OURS", "value": "x"})
+    await application.gate.direct(anonymous, "publisher_secret_set", {"name": "OURS", "value": "x"})
 
 
 async def test_a_handler_without_a_key_fails_with_a_sentence(people: People) -> None:

@@ -326,8 +326,8 @@ async def test_an_estate_is_what_somebody_left_and_nobody_has_taken(rows: Rows) 
     await add_run(rows.database, THERE, rows.active, status="skipped", reason="owner_left")
     await rows.leave()
     found = await rows.estate()
-    told = [(one.id, one.name, one.state, one.stopped, one.missed) for one in found.automations]
-    assert told == [
+    result = [(one.id, one.name, one.state, one.stopped, one.missed) for one in found.automations]
+    assert result == [
         (rows.active, "digest", "paused", True, 2),
         (rows.paused, "paused", "paused", False, 0),
     ]
@@ -377,8 +377,8 @@ async def test_the_new_owner_agrees_to_what_they_were_shown(rows: Rows) -> None:
             await rows.take(digest=other)
         assert changed.value.code == "takeover_changed"
     assert set((await rows.owners()).values()) == {rows.ada, rows.ben}
-    taken = await rows.take(actor=replace(rows.actor, at_terminal=True))
-    assert ([one.id for one in taken.automations], len(taken.webhooks)) == (
+    accepted = await rows.take(actor=replace(rows.actor, at_terminal=True))
+    assert ([one.id for one in accepted.automations], len(accepted.webhooks)) == (
         [rows.active, rows.paused],
         1,
     )
@@ -422,8 +422,8 @@ async def test_some_automations_are_taken_without_the_webhooks_of_others(rows: R
         with pytest.raises(NotFound) as refused:
             await rows.take(wanted=unknown)
         assert refused.value.code == "no_automation"
-    taken = await rows.take(wanted={rows.paused})
-    assert ([one.id for one in taken.automations], taken.webhooks) == ([rows.paused], ())
+    accepted = await rows.take(wanted={rows.paused})
+    assert ([one.id for one in accepted.automations], accepted.webhooks) == ([rows.paused], ())
     owners = await rows.owners()
     assert (owners[rows.paused], owners[rows.active]) == (rows.ben, rows.ada)
     assert (rows.bens, "adas") in await rows.suspended()

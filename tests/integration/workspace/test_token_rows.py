@@ -142,8 +142,8 @@ async def test_a_person_loses_their_tokens_everywhere_perhaps_but_one(rows: Rows
     _, plain = rows.made[HERE, ANN, None]
     gone = await tokens.revoke_tokens_everywhere(rows.database, ANN, but=tokens.hash_token(plain))
     assert gone == {HERE: 2, THERE: 3}
-    kept = {(HERE, ANN, None)}
-    assert await rows.changed() == {key for key in rows.made if key[1] == ANN} - kept
+    stored = {(HERE, ANN, None)}
+    assert await rows.changed() == {key for key in rows.made if key[1] == ANN} - stored
     assert await tokens.revoke_tokens_everywhere(rows.database, ANN) == {HERE: 1}
 
 

@@ -153,10 +153,10 @@ async def test_a_token_that_others_could_have_read_is_refused(bench: Bench, tmp_
     plain = await _owner(bench, tmp_path)
     (tmp_path / "owner.token").chmod(0o644)
 
-    with pytest.raises(InternalError) as told:
+    with pytest.raises(InternalError) as result:
         await _owner(bench, tmp_path)
 
-    assert "0600" in str(told.value.suggestion)
+    assert "0600" in str(result.value.suggestion)
     assert (tmp_path / "owner.token").read_text().strip() == plain
 
 

@@ -58,15 +58,15 @@ async def test_values_come_back_as_they_were(
 async def test_a_list_tells_everything_but_the_values(
     vault: Vault, workspaces: tuple[SecretScope, SecretScope]
 ) -> None:
-    kept = await vault.set(workspaces[0], "b_key", "value-of-b", "for the b system")
+    stored = await vault.set(workspaces[0], "b_key", "value-of-b", "for the b system")
     await vault.set(workspaces[0], "a_key", "value-of-a")
 
-    told = await vault.names(workspaces[0])
+    result = await vault.names(workspaces[0])
 
-    assert [entry.name for entry in told] == ["a_key", "b_key"]
-    assert told[1] == kept
-    assert told[1].description == "for the b system"
-    assert "value-of" not in repr(told)
+    assert [entry.name for entry in result] == ["a_key", "b_key"]
+    assert result[1] == stored
+    assert result[1].description == "for the b system"
+    assert "value-of" not in repr(result)
     assert await vault.names(workspaces[1]) == ()
 
 
@@ -239,9 +239,9 @@ async def test_many_writers_of_one_name_leave_one_value_that_opens(
 ) -> None:
     values = [f"value {number}" for number in range(20)]
 
-    kept = await asyncio.gather(*(vault.set(workspaces[0], "key", value) for value in values))
+    stored = await asyncio.gather(*(vault.set(workspaces[0], "key", value) for value in values))
 
-    assert len({entry.id for entry in kept}) == 1
+    assert len({entry.id for entry in stored}) == 1
     assert (await vault.reveal(workspaces[0], ["key"]))["key"] in values
 
 

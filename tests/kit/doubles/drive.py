@@ -142,16 +142,16 @@ class DriveDouble(GoogleDouble):
         return http_answer(200, self.contents[rest[0]], f"Content-Type: {file['mimeType']}")
 
     def _upload(self, asked: ReceivedRequest) -> bytes:
-        told, kind, media = asked.related()
+        result, kind, media = asked.related()
         assert asked.query["uploadType"] == "multipart"
-        parents = [self.files.get(one) for one in told.get("parents", ())]
+        parents = [self.files.get(one) for one in result.get("parents", ())]
         shared = {one["driveId"] for one in parents if one and "driveId" in one}
         if None in parents or (shared and asked.query.get("supportsAllDrives") != "true"):
             return refusal(404, "notFound", "File not found: .")
-        told |= {"driveId": shared.pop()} if shared else {}
+        result |= {"driveId": shared.pop()} if shared else {}
         own = f"new{len(self.messages) + 1}"
-        self.messages.append({**told, "kind": kind})
-        self.put(own, content=media, **told)
+        self.messages.append({**result, "kind": kind})
+        self.put(own, content=media, **result)
         return answer({"id": own})
 
 

@@ -87,8 +87,8 @@ class MarketDouble(ScriptedDouble):
 
 def refusal(status: int, code: int | str, message: str, *headers: str) -> bytes:
     """An error as the market words it."""
-    said = {"status": {"error_code": code, "error_message": message}}
-    return _answer(status, said, *headers)
+    output = {"status": {"error_code": code, "error_message": message}}
+    return _answer(status, output, *headers)
 
 
 def _answer(status: int, value: Any, *headers: str) -> bytes:

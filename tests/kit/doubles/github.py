@@ -191,26 +191,28 @@ class GitHubDouble(ScriptedDouble):
         return answer(201, {"id": 1001, "html_url": url, "body": sent["body"]})
 
     def _search(self, query: dict[str, str], headers: dict[str, str]) -> bytes:
-        wanted = query.get("q", "").split()
-        if not wanted:
+        expected = query.get("q", "").split()
+        if not expected:
             missing = {"resource": "Search", "field": "q", "code": "missing"}
             return told(422, "Validation Failed", errors=[missing])
         if len(query["q"]) > MOST_SEARCHED:
             long = {"resource": "Search", "field": "q", "code": "invalid"}
             return told(422, "Validation Failed", errors=[long])
         # The rule for GitHub App user tokens, which no client can tell it is not subject to.
-        kinds = [kind for kind, names in _KINDS.items() if names & {one.lower() for one in wanted}]
+        kinds = [
+            kind for kind, names in _KINDS.items() if names & {one.lower() for one in expected}
+        ]
         if not kinds:
             message = "Query must include 'is:issue' or 'is:pull-request'"
             return told(422, message, errors=None)
         entries = [
             one
             for name, found in self.repositories.items()
-            if not any(word.startswith("repo:") and word != f"repo:{name}" for word in wanted)
+            if not any(word.startswith("repo:") and word != f"repo:{name}" for word in expected)
             for one in found.issues
-            if "is:open" not in wanted or one["state"] == "open"
+            if "is:open" not in expected or one["state"] == "open"
             if all(("pull_request" in one) is (kind == "pr") for kind in kinds)
-            if f"-is:{'pr' if 'pull_request' in one else 'issue'}" not in wanted
+            if f"-is:{'pr' if 'pull_request' in one else 'issue'}" not in expected
         ]
         entries.sort(key=lambda one: str(one.get("updated_at")), reverse=True)
         return self._paged("/search/issues", entries, query, headers, search=True)

@@ -166,12 +166,12 @@ class GmailDouble(GoogleDouble):
         rows = []
         for at, one in self.history:
             if at > since:
-                told = {key: self.mailbox[one][key] for key in ("id", "threadId", "labelIds")}
+                result = {key: self.mailbox[one][key] for key in ("id", "threadId", "labelIds")}
                 rows.append(
                     {
                         "id": str(at),
-                        "messages": [{"id": one, "threadId": told["threadId"]}],
-                        "messagesAdded": [{"message": told}],
+                        "messages": [{"id": one, "threadId": result["threadId"]}],
+                        "messagesAdded": [{"message": result}],
                     }
                 )
         return self._paged(asked, "history", rows, historyId=str(self.moment))
@@ -212,26 +212,26 @@ class GmailDouble(GoogleDouble):
         return shown
 
     def _searched(self, asked: ReceivedRequest) -> bytes:
-        wanted = dict(re.findall(r"(\w+):(\S+)", asked.query.get("q", "")))
-        assert wanted.keys() <= {"in", "to", "after", "rfc822msgid"}, asked.query["q"]
+        expected = dict(re.findall(r"(\w+):(\S+)", asked.query.get("q", "")))
+        assert expected.keys() <= {"in", "to", "after", "rfc822msgid"}, asked.query["q"]
         found = [
             {"id": key, "threadId": one["threadId"]}
             for key, one in reversed(self.mailbox.items())
-            if _fits(one, wanted)
+            if _fits(one, expected)
         ]
         return self._paged(asked, "messages", found)
 
     def _send(self, asked: ReceivedRequest) -> bytes:
-        told, kind, media = asked.related()
+        result, kind, media = asked.related()
         if asked.query.get("uploadType") != "multipart" or kind != "message/rfc822":
             return refusal(400, "invalidArgument", "Media type is not supported.")
         mail = message_from_bytes(media, policy=default)
         if not mail["To"]:
             return refusal(400, "invalidArgument", "Recipient address required")
         self.sent.append(mail)
-        self.messages.append(told)
+        self.messages.append(result)
         own = f"sent{len(self.sent)}"
-        thread = told.get("threadId", own)
+        thread = result.get("threadId", own)
         # Gmail gives every mail that is sent over this API a Message-ID of its own, and keeps
         # the other headers.
         del mail["Message-ID"]

@@ -76,9 +76,9 @@ class ReceivedRequest:
         parts = self.body.split(f"--{boundary}".encode())
         assert len(parts) == 4
         assert parts[3].strip() == b"--"
-        told, media = (one.removeprefix(b"\r\n").partition(b"\r\n\r\n") for one in parts[1:3])
+        result, media = (one.removeprefix(b"\r\n").partition(b"\r\n\r\n") for one in parts[1:3])
         kind = message_from_bytes(media[0] + b"\r\n\r\n").get("content-type", "")
-        return json.loads(told[2]), kind, media[2].removesuffix(b"\r\n")
+        return json.loads(result[2]), kind, media[2].removesuffix(b"\r\n")
 
 
 @dataclass(slots=True)

@@ -93,11 +93,11 @@ class MailboxDouble:
         if name == "UID":
             name = f"UID {words[1].decode().upper()}"
         if name in self.instead:
-            said = self.instead[name]
-            if said is None:
+            output = self.instead[name]
+            if output is None:
                 await asyncio.Event().wait()
-            writer.write((said or b"").replace(b"TAG", tag))
-            return bool(said)
+            writer.write((output or b"").replace(b"TAG", tag))
+            return bool(output)
         writer.write(
             self._answer(name, words).replace(b"TAG", tag, 1)
             if name != "UID FETCH"
@@ -175,18 +175,18 @@ class MailboxDouble:
         assert words[5].startswith(b"BODY.PEEK[]<0.")
         if uid in self.refused:
             return tag + b" NO [SERVERBUG] not this one\r\n"
-        said = b"* 9 EXISTS\r\n"
+        output = b"* 9 EXISTS\r\n"
         for place, one in enumerate(self.messages):
             if one.uid == uid:
                 data = one.data[:most]
-                said += b"* %d FETCH (UID %d RFC822.SIZE %d BODY[]<0> {%d}\r\n%s)\r\n" % (
+                output += b"* %d FETCH (UID %d RFC822.SIZE %d BODY[]<0> {%d}\r\n%s)\r\n" % (
                     place + 1,
                     uid,
                     len(one.data),
                     len(data),
                     data,
                 )
-        return said + tag + b" OK done\r\n"
+        return output + tag + b" OK done\r\n"
 
     async def stop(self) -> None:
         for task in self._tasks:

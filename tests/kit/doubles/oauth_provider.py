@@ -118,8 +118,8 @@ class OAuthProvider(ScriptedDouble):
 
     def _known(self, form: dict[str, str], headers: dict[str, str]) -> bool:
         if self.basic:
-            kind, _, said = headers.get("authorization", "").partition(" ")
-            name, _, secret = base64.b64decode(said or "").decode().partition(":")
+            kind, _, output = headers.get("authorization", "").partition(" ")
+            name, _, secret = base64.b64decode(output or "").decode().partition(":")
             given = (unquote(name), unquote(secret))
             return (
                 kind == "Basic" and "client_secret" not in form and given == (CLIENT, CLIENT_SECRET)

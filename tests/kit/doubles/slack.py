@@ -174,9 +174,11 @@ class SlackWorkspace(ScriptedDouble):
             start = int(base64.b64decode(arguments["cursor"]))
         end = start + max(min(int(arguments["limit"]), self.page) - len(first), 1)
         following = base64.b64encode(str(end).encode()).decode() if end < len(found) else ""
-        told = {"ok": True, name: [*first, *found[start:end]], "has_more": bool(following)}
+        result = {"ok": True, name: [*first, *found[start:end]], "has_more": bool(following)}
         # At the end Slack says an empty cursor for some methods, and nothing for others.
-        return said(told | ({"response_metadata": {"next_cursor": following}} if following else {}))
+        return said(
+            result | ({"response_metadata": {"next_cursor": following}} if following else {})
+        )
 
 
 @contextlib.asynccontextmanager

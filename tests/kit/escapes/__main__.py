@@ -57,9 +57,9 @@ def ask(modes: Sequence[str], *, ordinary: bool = False) -> list[dict[str, Any]]
 
 def read_mode(text: str) -> Mode:
     rest, _, part = text.partition("/")
-    wanted, _, more = rest.partition("+")
+    expected, _, more = rest.partition("+")
     every, _, offset = part.partition(".")
-    return Mode(IsolationMode(wanted), more == "open", int(every or 1), int(offset or 0))
+    return Mode(IsolationMode(expected), more == "open", int(every or 1), int(offset or 0))
 
 
 def _all() -> int:
@@ -68,18 +68,18 @@ def _all() -> int:
     for ordinary in (False, True) if os.geteuid() == 0 else (True,):
         for mode in (*EVERY_MODE, "none+open"):
             began = time.monotonic()
-            (told,) = ask([mode], ordinary=ordinary and os.geteuid() == 0)
+            (result,) = ask([mode], ordinary=ordinary and os.geteuid() == 0)
             seconds = time.monotonic() - began
             control = mode == "none+open"
-            bad += not told["held"] and not control
+            bad += not result["held"] and not control
             names = ("leaks", "connections", "left", "untried", "burst")
-            facts = str([told[name] for name in names if name in told])
+            facts = str([result[name] for name in names if name in result])
             if control:
-                facts = f"control: {len(told['leaks'])} leak, as they should"
+                facts = f"control: {len(result['leaks'])} leak, as they should"
             sys.stdout.write(
-                f"{'ordinary' if ordinary else 'root':9}{told['mode']:32}"
-                f"{len(told['tried']):4} tried {seconds:6.1f} s  "
-                f"{'held' if told['held'] else facts}\n"
+                f"{'ordinary' if ordinary else 'root':9}{result['mode']:32}"
+                f"{len(result['tried']):4} tried {seconds:6.1f} s  "
+                f"{'held' if result['held'] else facts}\n"
             )
             sys.stdout.flush()
     return int(bad > 0)

@@ -95,17 +95,17 @@ class Battery:
     async def run(self, worker: int) -> Verdict:
         walls = await self._sandboxes.read_isolation()
         self.verdict.walls = walls.as_dict()
-        async with self._neighbour() as neighbour:
+        async with self._neighbour() as other_tenant:
             self._names |= {
                 "WORKER": str(worker),
                 "LAUNCHER": str(self._sandboxes.launcher_pid),
-                "NEIGHBOUR": str(neighbour),
+                "NEIGHBOUR": str(other_tenant),
                 "CACHE": f"{self._sandboxes.folder}/cache",
             }
             self._given = {
                 "open": self._names["OPEN"],
                 "worker": worker,
-                "neighbour": neighbour,
+                "neighbour": other_tenant,
                 "launcher": self._sandboxes.launcher_pid,
                 "door": DOOR,
             }
@@ -120,18 +120,20 @@ class Battery:
         await asyncio.gather(*(self._try(script, more) for script in scripts(chosen)))
 
     async def _try(self, script: Script, more: dict[str, str]) -> None:
-        last, said = await self._talk(script, more)
-        told = last.get("done") if not script.attempts[0].is_alone else None
-        if told is None and len(script.attempts) > 1:
+        last, output = await self._talk(script, more)
+        result = last.get("done") if not script.attempts[0].is_alone else None
+        if result is None and len(script.attempts) > 1:
             # One of them took the process down; each tries by itself.
             for attempt in script.attempts:
                 await self._try(Script((attempt,)), more)
             return
         for number, attempt in enumerate(script.attempts):
-            one = said + json.dumps(last) if told is None else json.dumps(told.get(str(number)))
+            one = (
+                output + json.dumps(last) if result is None else json.dumps(result.get(str(number)))
+            )
             self._judge(attempt, one, more)
-        if told is not None:
-            self._judge(Attempt(f"printed by {script.attempts[0].name} …", ""), said, more)
+        if result is not None:
+            self._judge(Attempt(f"printed by {script.attempts[0].name} …", ""), output, more)
 
     def _judge(self, attempt: Attempt, text: str, more: dict[str, str]) -> None:
         if attempt.source:

@@ -33,7 +33,7 @@ _SECONDS: Final = 60.0
 async def run_native(mode: Mode, worker: int) -> dict[str, Any]:
     """What a program got that runs as the worker's own user, with only the isolation layers."""
     async with planted() as ground:
-        told = {
+        result = {
             "worker": worker,
             "priority": os.getpriority(os.PRIO_PROCESS, worker),
             "folder": str(ground.folder),
@@ -46,13 +46,13 @@ async def run_native(mode: Mode, worker: int) -> dict[str, Any]:
             sys.executable,
             "-m",
             "tests.kit.escapes.native",
-            json.dumps(told),
+            json.dumps(result),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             cwd=ROOT,
         )
-        said, _ = await asyncio.wait_for(asked.communicate(), _SECONDS)
-        walls, got = map(json.loads, said.splitlines())
+        output, _ = await asyncio.wait_for(asked.communicate(), _SECONDS)
+        walls, got = map(json.loads, output.splitlines())
         leaks = {name: what for name, what in got.items() if what is not None}
         left = ground.left()
     return {

@@ -38,11 +38,11 @@ def test_a_definition_without_the_new_parts_keeps_its_hash() -> None:
         "goal": "g",
         "plan": [{"step_id": "one", "action": "delay", "config": {"seconds": 1}}],
     }
-    kept = Definition.from_json(bare).as_dict()
-    assert "writes" not in kept
-    assert "model" not in kept["execution"]
+    stored = Definition.from_json(bare).as_dict()
+    assert "writes" not in stored
+    assert "model" not in stored["execution"]
     # As it was before there were such parts; only the version of the language is another.
-    assert hash_content({**kept, "schema_version": "1.1"}).hex()[:8] == "064b437b"
+    assert hash_content({**stored, "schema_version": "1.1"}).hex()[:8] == "064b437b"
 
 
 def test_a_place_in_the_definition_is_shown_as_it_was_written() -> None:
@@ -57,8 +57,8 @@ def test_a_place_in_the_definition_is_shown_as_it_was_written() -> None:
         "/triggers/0/config": "/triggers/0",
         "/name": "/name",
     }
-    told = {at: as_written(Finding(at, "x", "y")).pointer for at in places}
-    assert told == places
+    result = {at: as_written(Finding(at, "x", "y")).pointer for at in places}
+    assert result == places
 
 
 def test_a_change_leaves_what_is_not_named_as_it_was() -> None:

@@ -38,9 +38,9 @@ def test_objects_on_the_way_are_made_and_a_list_grows_at_its_end_alone() -> None
 
 @pytest.mark.parametrize("pointer", ["/name/first", "/plan/x", "/plan/-1", "/plan/9999999/a"])
 def test_a_place_that_nothing_can_hold_is_reported(pointer: str) -> None:
-    with pytest.raises(PointerNotFound) as told:
+    with pytest.raises(PointerNotFound) as result:
         set_at_pointer(DOCUMENT, pointer, 1)
-    assert told.value.finding.pointer == pointer
+    assert result.value.finding.pointer == pointer
 
 
 @pytest.mark.parametrize("pointer", ["", "/none", "/plan/3", "/name/0", "/plan/0/config/x/y"])

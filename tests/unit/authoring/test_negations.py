@@ -66,8 +66,8 @@ def test_a_day_that_is_left_out_is_not_among_the_days(exception: str) -> None:
     (question,) = _read(exception).clarifications
     assert question.kind == "which_days"
     assert all("Monday" not in one.sentence for one in question.choices)
-    (taken,) = _crons(_changed(exception, "30 14 * * 1-5"))
-    assert taken == "30 14 * * 2-5"
+    (accepted,) = _crons(_changed(exception, "30 14 * * 1-5"))
+    assert accepted == "30 14 * * 2-5"
 
 
 @pytest.mark.parametrize(

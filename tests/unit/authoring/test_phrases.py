@@ -273,24 +273,24 @@ def test_every_answer_fits_the_schema_of_the_capability() -> None:
 
 def test_every_other_friday_is_weekly_with_a_condition_that_holds_each_second_time() -> None:
     (question,) = _read("every other Friday at 5pm Berlin time").clarifications
-    kept: list[list[datetime]] = []
+    stored: list[list[datetime]] = []
     for choice in question.choices:
         assert choice.when is not None
         condition = parse_predicate(choice.when, Limits())
         timestamps = iterate_fire_times(choice.crons[0], "Europe/Berlin", NOW)
         weekly = [next(timestamps) for _ in range(300)]
-        kept.append(
+        stored.append(
             [
                 moment
                 for moment in weekly
                 if condition.test({"trigger": {"scheduled_for": rfc3339(moment)}})
             ]
         )
-        days = [moment.date() for moment in kept[-1]]
+        days = [moment.date() for moment in stored[-1]]
         assert {(later - first).days for first, later in pairwise(days)} == {14}
 
-    assert [days[0].day for days in kept] == [20, 27]
-    assert len(kept[0]) == len(kept[1]) == 150
+    assert [days[0].day for days in stored] == [20, 27]
+    assert len(stored[0]) == len(stored[1]) == 150
 
 
 def test_the_first_working_day_is_a_condition_where_it_can_be_one() -> None:

@@ -85,11 +85,11 @@ def test_the_share_of_requests_that_become_what_was_meant_does_not_fall(name: st
     scores = by_rules(read_requests(SETS[name]))
     right = sum(one.right for one in scores) / len(scores)
 
-    told = table({name: scores}, "rules alone")
-    assert right >= LEAST_RIGHT[name], told
+    result = table({name: scores}, "rules alone")
+    assert right >= LEAST_RIGHT[name], result
     # Whatever is made is a definition, except where something is still asked.
-    assert all("valid" not in one.wrong for one in scores), told
-    assert f"{name} ({len(scores)})" in told
+    assert all("valid" not in one.wrong for one in scores), result
+    assert f"{name} ({len(scores)})" in result
 
 
 def test_a_right_answer_is_right() -> None:

@@ -39,7 +39,7 @@ def _result(verdict: Verdict) -> Result:
 
 
 def test_a_verdict_is_kept_when_every_figure_is() -> None:
-    kept = [
+    stored = [
         none_of("lost", []),
         at_most("p99", 1.5, 1.5, "s"),
         at_least("rate", 500.0, 500),
@@ -55,11 +55,11 @@ def test_a_verdict_is_kept_when_every_figure_is() -> None:
         within("after", [], 2, 3),
         within("after", [1.9], 2, 3),
     ]
-    assert Verdict(kept).passed
+    assert Verdict(stored).passed
     assert [figure.met for figure in broken] == [False] * len(broken)
     assert not Verdict([]).passed
     assert percentile([3.0, 1.0, 2.0], 0.5) == 2.0
-    assert [str(figure) for figure in kept[:2]] == ["lost 0 (0)", "p99 1.5 s (≤ 1.5 s)"]
+    assert [str(figure) for figure in stored[:2]] == ["lost 0 (0)", "p99 1.5 s (≤ 1.5 s)"]
 
 
 def test_the_line_the_table_and_the_page_say_the_same() -> None:

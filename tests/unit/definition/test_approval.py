@@ -137,7 +137,7 @@ def test_what_cannot_be_automatic_is_not_sent_whatever_its_mode() -> None:
 def test_a_mention_that_the_template_does_not_have_is_held() -> None:
     slack = capability(plain=lambda given: "<!" not in given["text"])
     calm, loud = {"text": "well"}, {"text": "<!here> look"}
-    for template, told, sends in (
+    for template, result, sends in (
         (None, calm, True),
         (None, loud, False),
         (calm, calm, True),
@@ -145,14 +145,14 @@ def test_a_mention_that_the_template_does_not_have_is_held() -> None:
         (loud, loud, True),
         (loud, calm, True),
     ):
-        assert StepApproval("automatic", None, template).sends(slack, told) is sends
+        assert StepApproval("automatic", None, template).sends(slack, result) is sends
 
 
 def test_a_grant_knows_an_argument_by_the_name_that_it_is_granted_as() -> None:
     room = capability(destination=("channel",), granted_as=lambda given: {"channel": given["room"]})
-    said = StepApproval("automatic", (Grant("x.y", {"channel": "C1"}),))
-    assert said.sends(room, {"room": "C1"}) is True
-    assert said.sends(room, {"room": "C2"}) is False
+    output = StepApproval("automatic", (Grant("x.y", {"channel": "C1"}),))
+    assert output.sends(room, {"room": "C1"}) is True
+    assert output.sends(room, {"room": "C2"}) is False
 
 
 def _document(*steps: Any, **more: Any) -> dict[str, Any]:

@@ -595,10 +595,10 @@ def test_each_addition_has_its_kind_and_its_place() -> None:
 
 
 def test_words_of_strangers_are_cut_and_hide_nothing() -> None:
-    (said,) = says(may(), may(Grant("x", {"to": "a\u202e\n" + "b" * 500})))
-    assert "\\u202e\\u000a" in said
-    assert len(said) < 200
-    assert said.isprintable()
+    (output,) = says(may(), may(Grant("x", {"to": "a\u202e\n" + "b" * 500})))
+    assert "\\u202e\\u000a" in output
+    assert len(output) < 200
+    assert output.isprintable()
 
 
 def test_the_table_is_long_enough() -> None:

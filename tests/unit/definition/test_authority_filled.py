@@ -160,8 +160,8 @@ def _held(**more: Any) -> Plan:
 def test_a_write_for_which_the_run_waited_is_waited_for_or_asked_about(gone: bool) -> None:
     waits = document(_held(approval="ask", on_hold="wait"), _post())
     ahead = [] if gone else [_held(approval="ask", on_hold="continue")]
-    said = [one.says for one in _added(waits, document(*ahead, _post()))]
-    assert "It now does tell (slack_post) without the answer to the write of ask." in said
+    output = [one.says for one in _added(waits, document(*ahead, _post()))]
+    assert "It now does tell (slack_post) without the answer to the write of ask." in output
     # What asks for itself, and what only computes, needs no answer before it.
     asks = document(_held(approval="ask", on_hold="wait"), _post(approval="ask"), _compute("x"))
     rest = document(*ahead, _post(approval="ask"), _compute("x"))

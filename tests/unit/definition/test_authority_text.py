@@ -77,12 +77,12 @@ def test_no_two_permissions_share_a_sentence() -> None:
     )
     grants = [Grant(name, params) for name in names for params in bounds]
     nothing = read_authority({}, (), Limits())
-    said = {
+    output = {
         one.says
         for grant in grants
         for one in find_additions(nothing, read_authority({}, [grant], Limits()))
     }
-    assert len(said) == len(grants)
+    assert len(output) == len(grants)
 
 
 def granted(*plan: dict[str, Any], policy: str = "always_draft", **params: Any) -> str:

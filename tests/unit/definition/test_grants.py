@@ -468,7 +468,7 @@ def test_a_grant_says_whether_it_reaches_the_accounts_of_the_maker() -> None:
     assert list_lent_capabilities(given, known_vocabulary) == {"mail.send"}
     entries = [{"capability": one.capability, "params": {}} for one in given]
     definition = plan_of(fetch("one", "https://a.example/"), grants=entries)
-    told = {
+    result = {
         one.capability: one.lent for one in resolve_effective_grants(definition, known_vocabulary)
     }
-    assert told == {"mail.send": True, "kv.get": False, "unheard_of": False}
+    assert result == {"mail.send": True, "kv.get": False, "unheard_of": False}

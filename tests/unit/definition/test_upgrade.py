@@ -43,8 +43,8 @@ def test_a_document_of_the_first_format_upgrades_cleanly() -> None:
         "/plan/1/config/text",
         "/schema_version",
     ]
-    kept = {key for key in DIGEST if key not in ("schema_version", "execution", "plan")}
-    assert {key: made[key] for key in kept} == {key: DIGEST[key] for key in kept}
+    stored = {key for key in DIGEST if key not in ("schema_version", "execution", "plan")}
+    assert {key: made[key] for key in stored} == {key: DIGEST[key] for key in stored}
     research, deliver = DIGEST["plan"]
     assert made["plan"][0] == research
     assert made["plan"][1] == {

@@ -79,9 +79,9 @@ def test_a_cap_is_reached_before_it_is_crossed() -> None:
         (RunBudget(ONE, space_cap=ONE, space_spent=ONE), None, None),
         (RunBudget(ONE, token_cap=5, tokens=5), "llm_tokens", "llm_tokens"),
     ]
-    for purse, reached, crossed in table:
-        assert (_code(purse.used_up()), _code(purse.find_crossed_cap())) == (reached, crossed), (
-            purse
+    for budget, reached, crossed in table:
+        assert (_code(budget.used_up()), _code(budget.find_crossed_cap())) == (reached, crossed), (
+            budget
         )
 
 

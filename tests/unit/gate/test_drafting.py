@@ -54,10 +54,10 @@ def test_a_file_is_named_by_its_hash_and_put_back_as_it_came() -> None:
     for within in ("", "input"):
         inner = {"to": ["x"], "attachments": [_file(mime_type="text/x-ada"), _file(filename="b")]}
         asked = {within: inner, "install_id": "i"} if within else inner
-        kept, files = extract_files(asked, within)
+        stored, files = extract_files(asked, within)
 
-        assert HELLO not in str(kept)
-        named = (kept[within] if within else kept)["attachments"]
+        assert HELLO not in str(stored)
+        named = (stored[within] if within else stored)["attachments"]
         sha256 = hashlib.sha256(b"hello").digest()
         assert named[0] == {
             "filename": "a.txt",
@@ -67,13 +67,13 @@ def test_a_file_is_named_by_its_hash_and_put_back_as_it_came() -> None:
         }
         assert named[1]["mime_type"] == "application/octet-stream"
         assert files == {sha256: b"hello"}
-        back = restore_files(kept, files, within)
+        back = restore_files(stored, files, within)
         first, second = (back[within] if within else back)["attachments"]
         assert first == _file(mime_type="text/x-ada")
         assert second["content_base64"] == HELLO
         with pytest.raises(Conflict):
-            restore_files(kept, {sha256: b"other"}, within)
-        assert restore_files(kept, {}, within) == kept
+            restore_files(stored, {sha256: b"other"}, within)
+        assert restore_files(stored, {}, within) == stored
 
 
 @pytest.mark.parametrize(
@@ -102,11 +102,11 @@ def test_the_largest_file_is_taken() -> None:
 
 
 def test_an_edit_changes_what_may_be_changed_and_nothing_else() -> None:
-    said = DraftMetadata(editable=("text", "cc"))
+    output = DraftMetadata(editable=("text", "cc"))
     places: list[dict[str, Any]] = [{"at": ["token"]}, {"at": ["text", 0]}]
     arguments = {"to": "a", "text": "x", "cc": ["b"], "token": "t"}
 
-    made, left = apply_edits(arguments, places, {"text": "y", "cc": None}, said)
+    made, left = apply_edits(arguments, places, {"text": "y", "cc": None}, output)
 
     assert made == {"to": "a", "text": "y", "token": "t"}
     assert list(made) == ["to", "text", "token"]
@@ -115,7 +115,7 @@ def test_an_edit_changes_what_may_be_changed_and_nothing_else() -> None:
     within = DraftMetadata(within="input", editable=("text",))
     made, _ = apply_edits({"input": {"text": "x"}, "i": 1}, [], {"text": "y"}, within)
     assert made == {"input": {"text": "y"}, "i": 1}
-    for envelope in (said, within, DraftMetadata(editable=())):
+    for envelope in (output, within, DraftMetadata(editable=())):
         with pytest.raises(Invalid) as refused:
             apply_edits(arguments, [], {"to": "evil"}, envelope)
         assert [one.pointer for one in refused.value.findings] == ["/edits/to"]
@@ -128,10 +128,10 @@ def test_mistakes_in_an_edit_are_reported_at_the_edited_field() -> None:
         ("", ""): "/edits",
         ("/install_id", "input"): "/edits",
     }
-    for (pointer, within), told in cases.items():
+    for (pointer, within), result in cases.items():
         with pytest.raises(Invalid) as refused:
             raise_edit_findings([Finding(pointer, "No.", "no")], within)
-        assert refused.value.findings[0].pointer == told
+        assert refused.value.findings[0].pointer == result
     raise_edit_findings([], "")
 
 

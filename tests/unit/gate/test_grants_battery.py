@@ -1,7 +1,7 @@
 """The battery of grants: calls that must pass, calls that must not, through the gate itself.
 
 Every call goes through a real gate with a real registry. ``http_fetch`` is the real one, with
-a name server that knows nobody: a call that was let through is refused by that name server,
+a name server that knows nobody: a call that was allowed is answered by that name server,
 and everything that is refused is refused before.
 """
 
@@ -459,13 +459,13 @@ async def test_no_call_of_the_battery_passes_or_is_refused_that_should_not(tmp_p
     called = Called()
     gate = _gate(called, tmp_path)
     wrong = []
-    for grants, name, arguments, wanted, why in _calls():
+    for grants, name, arguments, expected, why in _calls():
         called.made.clear()
         answer = await gate.call(_ask(grants, name, arguments))
         verdict = _verdict(answer)
         reached = bool(called.made) if name != "http_fetch" else verdict == YES
-        refused_well = wanted != NO or answer.outcome == "denied"
-        if verdict != wanted or reached != (wanted == YES) or not refused_well:
+        refused_well = expected != NO or answer.outcome == "denied"
+        if verdict != expected or reached != (expected == YES) or not refused_well:
             wrong.append(f"{why}: {name} {arguments!r} under {grants!r} came to {verdict}")
     assert not wrong, "\n".join(wrong)
 

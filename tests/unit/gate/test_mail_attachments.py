@@ -22,10 +22,10 @@ def _letter(mail: Mail) -> OutgoingMail:
 
 
 def test_hidden_recipients_get_the_mail_and_are_nowhere_in_it() -> None:
-    letter = _letter(replace(MAIL, cc=("cy@example.com",), bcc=("eve@example.com",)))
-    assert list(letter.recipients) == ["ada@example.com", "cy@example.com", "eve@example.com"]
-    assert b"eve" not in letter.data
-    assert read_letter(letter.data)["Bcc"] is None
+    mail = _letter(replace(MAIL, cc=("cy@example.com",), bcc=("eve@example.com",)))
+    assert list(mail.recipients) == ["ada@example.com", "cy@example.com", "eve@example.com"]
+    assert b"eve" not in mail.data
+    assert read_letter(mail.data)["Bcc"] is None
 
 
 def test_files_leave_whole_with_their_names_and_are_no_part_of_the_text() -> None:

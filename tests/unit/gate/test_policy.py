@@ -262,8 +262,8 @@ def test_a_text_that_mentions_people_whom_the_template_does_not_is_held() -> Non
     def verdict(template: str | None, text: str) -> Verdict:
         config = None if template is None else {"text": template}
         bounds = None if template is not None else (Grant("x.y", {"channel": "C1"}),)
-        said = StepApproval("automatic", bounds, config)
-        policy = RunPolicy((), approvals={"post": said})
+        output = StepApproval("automatic", bounds, config)
+        policy = RunPolicy((), approvals={"post": output})
         return decide(slack, Effect.SEND, policy, "post", {"channel": "C1", "text": text})
 
     assert verdict("{{ steps.a.text }}", "all is well") == "send"

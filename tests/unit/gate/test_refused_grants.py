@@ -51,7 +51,7 @@ def test_a_grant_or_a_step_that_names_it_is_refused_by_name(
     place: str, name: str, code: str, sentence: str, way_out: str
 ) -> None:
     if place == "grant":
-        wanted = document(
+        expected = document(
             step("a", "test.echo"),
             grants=[
                 {"capability": "test.echo"},
@@ -60,19 +60,19 @@ def test_a_grant_or_a_step_that_names_it_is_refused_by_name(
         )
         pointer = "/grants/1/capability"
     else:
-        wanted, pointer = document(step("a", name)), "/plan/0/action"
+        expected, pointer = document(step("a", name)), "/plan/0/action"
         code = "unknown_action" if code == "unknown_capability" else code
-    findings = validate(wanted, REGISTRY, Limits()).findings
+    findings = validate(expected, REGISTRY, Limits()).findings
     found = [one for one in findings if one.pointer == pointer]
     assert code in {one.code for one in found}, findings
-    said = " ".join(one.detail for one in found)
-    assert sentence in said
+    output = " ".join(one.detail for one in found)
+    assert sentence in output
     assert way_out in " ".join(one.suggestion or "" for one in found)
 
 
 def test_nobody_is_pointed_to_what_can_never_be_granted() -> None:
-    wanted = document(step("a", "test.echo"), grants=[{"capability": "test.poeple"}])
-    findings = validate(wanted, REGISTRY, Limits()).findings
+    expected = document(step("a", "test.echo"), grants=[{"capability": "test.poeple"}])
+    findings = validate(expected, REGISTRY, Limits()).findings
     assert findings
     assert not [one for one in findings if "test.people" in (one.suggestion or "")]
 

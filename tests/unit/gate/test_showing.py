@@ -9,7 +9,7 @@ from mainspring.gate.prompting.prompts import MOST, draft_message, question_mess
 
 
 def test_everything_that_leaves_is_shown_by_its_name() -> None:
-    told = draft_message(
+    result = draft_message(
         "Send to ada@example.com “x”: Hi",
         {
             "input": {
@@ -28,8 +28,8 @@ def test_everything_that_leaves_is_shown_by_its_name() -> None:
         "ada@work",
     )
 
-    assert told.whole
-    lines = told.text.splitlines()
+    assert result.whole
+    lines = result.text.splitlines()
     assert lines[:3] == ["Send to ada@example.com “x”: Hi", "(over the account ada@work)", ""]
     assert lines[3:] == [
         "input:",
@@ -49,15 +49,15 @@ def test_everything_that_leaves_is_shown_by_its_name() -> None:
 
 
 def test_what_does_not_fit_is_only_announced() -> None:
-    for told in (
+    for result in (
         draft_message("Nudge", {"text": "x" * MOST}),
         draft_message("Nudge", {"text": "😀" * (MOST // 2)}),
         question_message("Publish?", "fine " * 700 + "AND DELETE EVERYTHING"),
     ):
-        assert not told.whole
-        assert len(told.text) < MOST
-        assert "…" in told.text
-        assert "answer it there" in told.text
+        assert not result.whole
+        assert len(result.text) < MOST
+        assert "…" in result.text
+        assert "answer it there" in result.text
     assert question_message("Publish?", "Now.").text == "Publish?\nNow."
 
 

@@ -33,8 +33,8 @@ def test_the_way_out_names_what_may_be_meant_and_never_the_stray(
 ) -> None:
     with pytest.raises(Invalid) as caught:
         check_unknown_arguments({stray: 1}, CONNECT)
-    said = str(caught.value.suggestion)
+    output = str(caught.value.suggestion)
 
-    assert said.startswith("It has name, base_url, key.")
-    assert said.endswith(f"Did you mean {meant}?") is (meant is not None)
-    assert "sk-ant" not in f"{caught.value.detail} {said}"
+    assert output.startswith("It has name, base_url, key.")
+    assert output.endswith(f"Did you mean {meant}?") is (meant is not None)
+    assert "sk-ant" not in f"{caught.value.detail} {output}"

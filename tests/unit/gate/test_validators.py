@@ -27,14 +27,14 @@ def capability(name: str, pin: str = "") -> Capability:
 def test_tools_from_outside_give_way_to_later_ones_and_what_is_ours_stays() -> None:
     checks = CapabilityValidators(Limits())
     ours, first = capability("ours"), capability("notes.find", "0")
-    kept, once = checks.of(ours), checks.of(first)
+    stored, once = checks.of(ours), checks.of(first)
     again = checks.of(first)
     for number in range(MOST_OUTSIDE):
         checks.of(capability(f"notes.t{number}", "1"))
 
     assert again is once
     assert checks.of(first) is not once
-    assert checks.of(ours) is kept
+    assert checks.of(ours) is stored
 
 
 def test_tools_of_one_name_in_two_workspaces_are_both_kept() -> None:

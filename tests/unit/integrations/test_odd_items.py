@@ -1,7 +1,7 @@
 """One odd thing among what a provider sends is read, passed over or broken, and never stops a look.
 
 Each place of a well-formed answer holds each odd value once. Whatever comes of it, it is an item,
-a broken one or a problem that can be reported: anything else would end the poll at the same thing for
+a broken one or a problem: anything else would end the poll at the same thing for
 ever.
 """
 
@@ -211,8 +211,8 @@ def _release(one: Any) -> Any:
 
 
 def _letter(one: Any) -> Any:
-    letter = read_letter(one)
-    return None if letter is None else build_thread_item("t", [letter], {}, {}, NOW)
+    mail = read_letter(one)
+    return None if mail is None else build_thread_item("t", [mail], {}, {}, NOW)
 
 
 def _file(one: Any) -> Any:

@@ -165,9 +165,9 @@ async def test_a_body_is_sent_with_its_type(
 
 
 def test_a_body_by_another_name_is_led_to_the_three_there_are() -> None:
-    told = compile_schema(FETCH.input_schema, LIMITS).findings({"url": URL, "body": "x"})
+    result = compile_schema(FETCH.input_schema, LIMITS).findings({"url": URL, "body": "x"})
 
-    assert [(one.pointer, one.suggestion) for one in told] == [
+    assert [(one.pointer, one.suggestion) for one in result] == [
         ("/body", "Send it as json, text or form.")
     ]
 

@@ -1,4 +1,4 @@
-"""What a program asked before is reported by what it asks, in whatever order it asks again."""
+"""What a program asked before is recognized by its arguments, in whatever order it asks again."""
 
 from __future__ import annotations
 

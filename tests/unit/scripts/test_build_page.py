@@ -68,8 +68,8 @@ def test_what_the_user_said_to_deno_wins(sources: Path, tmp_path: Path) -> None:
     del sources
     other = tmp_path / "other.pem"
     other.touch()
-    said = {"DENO_CERT": "/theirs.pem", "DENO_TLS_CA_STORE": "mozilla", "PIP_CERT": str(other)}
-    made = deno_environment(said)
+    output = {"DENO_CERT": "/theirs.pem", "DENO_TLS_CA_STORE": "mozilla", "PIP_CERT": str(other)}
+    made = deno_environment(output)
     assert (made["DENO_CERT"], made["DENO_TLS_CA_STORE"]) == ("/theirs.pem", "mozilla")
     assert deno_environment({"PIP_CERT": str(tmp_path / "missing.pem")}).get("DENO_CERT") is None
 
@@ -90,7 +90,7 @@ def test_a_build_that_waits_for_another_says_so(tmp_path: Path) -> None:
             [sys.executable, str(_SCRIPT), "--into", str(into)], stderr=subprocess.PIPE, text=True
         )
         assert process.stderr is not None
-        said = process.stderr.readline()
+        output = process.stderr.readline()
         process.kill()
         process.communicate()
-    assert said.startswith("Waiting for another command that builds the page")
+    assert output.startswith("Waiting for another command that builds the page")

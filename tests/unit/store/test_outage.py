@@ -105,13 +105,13 @@ def test_what_nobody_foresaw_is_named_in_the_log_alone_under_an_id_that_is_repor
         raise asyncpg.ProgramLimitExceededError(SECRET)
     except asyncpg.PostgresError as error:
         problem = log_and_convert_error(error)
-    [said] = caplog.messages
+    [output] = caplog.messages
 
     assert isinstance(problem, InternalError)
     assert "ProgramLimit" not in str(problem.as_dict())
-    assert "ProgramLimitExceededError" in said
-    assert SECRET not in said + str(problem.as_dict())
-    assert any(word in said for word in str(problem.suggestion).split() if "-" in word)
+    assert "ProgramLimitExceededError" in output
+    assert SECRET not in output + str(problem.as_dict())
+    assert any(word in output for word in str(problem.suggestion).split() if "-" in word)
 
 
 def test_a_problem_stays_itself_and_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:

@@ -40,7 +40,7 @@ async def test_an_agent_answers_by_its_schema_and_everything_it_did_can_be_read(
     )
     async with agents_bench(bench, models) as one:
         run = await one.run(plan)
-        (kept,) = await transcripts(one, run["id"])
+        (stored,) = await transcripts(one, run["id"])
         shown = await pieces(one, run["id"])
         async with one.application.database.acquire() as connection:
             log = await read_log(connection, one.application.workspace_id, run["id"])
@@ -57,10 +57,10 @@ async def test_an_agent_answers_by_its_schema_and_everything_it_did_can_be_read(
     assert [(str(row["id"]), row["run_id"]) for row in artifacts] == [(reference, run["id"])]
     # The author's words come after ours.
     assert (models.requests[0].system or "").endswith("Be brief.")
-    assert [turn["cost_usd"] for turn in kept["turns"]] == ["0.00015", "0.00015"]
-    assert kept["turns"][0]["calls"][0]["arguments"] == asked
-    assert kept["turns"][0]["thoughts"] == "Hm."
-    assert kept["ending"] == {"kind": "done", "text": "", "output": {"n": 3}}
+    assert [turn["cost_usd"] for turn in stored["turns"]] == ["0.00015", "0.00015"]
+    assert stored["turns"][0]["calls"][0]["arguments"] == asked
+    assert stored["turns"][0]["thoughts"] == "Hm."
+    assert stored["ending"] == {"kind": "done", "text": "", "output": {"n": 3}}
     assert [piece["kind"] for piece in shown] == [
         "thought",
         "turn",
@@ -106,10 +106,10 @@ async def test_an_answer_written_as_json_is_an_answer(bench: Bench, text: str) -
     models = ScriptedModels(script=[says(text)])
     async with agents_bench(bench, models) as one:
         run = await one.run(thinking())
-        (kept,) = await transcripts(one, run["id"])
+        (stored,) = await transcripts(one, run["id"])
     assert (run["status"], run["output"]) == ("succeeded", {"n": 3})
     assert len(models.requests) == 1
-    assert kept["ending"] == {"kind": "done", "text": "", "output": {"n": 3}}
+    assert stored["ending"] == {"kind": "done", "text": "", "output": {"n": 3}}
 
 
 @pytest.mark.parametrize(
@@ -131,9 +131,9 @@ async def test_text_that_is_not_the_answer_alone_is_asked_for_again(
     async with agents_bench(bench, models) as one:
         run = await one.run(thinking())
     assert run["output"] == {"n": 1}
-    told = models.requests[1].messages[-1].content
-    assert FINAL in told
-    assert "reply with its JSON and no other text" in told
+    result = models.requests[1].messages[-1].content
+    assert FINAL in result
+    assert "reply with its JSON and no other text" in result
 
 
 async def test_a_list_written_as_json_is_an_answer(bench: Bench) -> None:
@@ -149,12 +149,12 @@ async def test_an_agent_that_never_answers_right_is_given_up_once(bench: Bench) 
     models = ScriptedModels(reply=ends("x"))
     async with agents_bench(bench, models) as one:
         run = await one.run(thinking(max_turns=50))
-        (kept,) = await transcripts(one, run["id"])
+        (stored,) = await transcripts(one, run["id"])
     assert (run["status"], run["reason"]) == ("failed", "agent_answer")
     assert run["error"]["errors"][0]["pointer"] == "/n"
     assert len(models.requests) == 4
     assert len(run["steps"]) == 1
-    assert kept["ending"]["problem"]["code"] == "agent_answer"
+    assert stored["ending"]["problem"]["code"] == "agent_answer"
     assert run["cost_usd"] == Decimal("0.0006")
 
 
@@ -232,8 +232,8 @@ async def test_an_answer_that_was_cut_off_is_never_taken(bench: Bench) -> None:
     # What was in the piece of an answer was not done either.
     assert bench.outside.keys == {}
     assert all(
-        "cut off" in said
-        for said in models.requests[1].messages[-1].results[0].content.splitlines()[:1]
+        "cut off" in output
+        for output in models.requests[1].messages[-1].results[0].content.splitlines()[:1]
     )
     assert again["output"] == {"text": "Hello."}
     assert (always["status"], always["reason"], always["output"]) == (
@@ -282,15 +282,15 @@ async def test_an_answer_that_cannot_be_kept_is_given_back_and_mended(bench: Ben
     limits = replace(Limits(), step_output_bytes=4_000, agent_result_characters=1_000)
     async with agents_bench(bench, models, limits=limits) as one:
         run = await one.run(thinking("test.echo", output_schema={"type": "object"}))
-        told, asked = models.tool_results, models.requests[-1].messages
+        result, asked = models.tool_results, models.requests[-1].messages
         models.script = [says(long), says("Short.")]
         text = await one.run(thinking(output_schema=None, name="text"))
-        kept = [len((await transcripts(one, made["id"]))[0]["turns"]) for made in (run, text)]
+        stored = [len((await transcripts(one, made["id"]))[0]["turns"]) for made in (run, text)]
     assert (run["status"], run["output"]) == ("succeeded", {"a": "short"}), run["error"]
-    assert "64 levels deep" in told[0]
-    assert "64 levels deep" in told[1]
-    assert "nested too deeply" in told[3]
-    assert ["4000 are kept" in one for one in told] == [False] * 4 + [True, True]
+    assert "64 levels deep" in result[0]
+    assert "64 levels deep" in result[1]
+    assert "nested too deeply" in result[3]
+    assert ["4000 are kept" in one for one in result] == [False] * 4 + [True, True]
     assert (text["status"], text["output"]) == ("succeeded", {"text": "Short."}), text["error"]
     *_, useless, answer = models.requests[-1].messages
     assert "4000 are kept" in answer.content
@@ -298,5 +298,5 @@ async def test_an_answer_that_cannot_be_kept_is_given_back_and_mended(bench: Ben
     assert "left out" in useless.content
     assert len(str(asked[-2])) < 2_000
     # Every turn is on record and on the books, the useless ones too.
-    assert kept == [7, 2]
+    assert stored == [7, 2]
     assert (await ledger(bench))[0] == 9

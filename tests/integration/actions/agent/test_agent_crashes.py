@@ -53,7 +53,7 @@ async def test_a_crash_after_a_turn_was_kept_asks_and_pays_for_it_no_more(bench:
         async with one.worker():
             run = await one.until(run_id)
         shown = await pieces(one, run_id)
-        (kept,) = await transcripts(one, run_id)
+        (stored,) = await transcripts(one, run_id)
     assert (run["status"], run["output"]) == ("succeeded", {"n": 1}), run["error"]
     assert len(models.requests) == 2
     # What writes our own tables happened exactly once each; what is outside knows its key again.
@@ -72,7 +72,7 @@ async def test_a_crash_after_a_turn_was_kept_asks_and_pays_for_it_no_more(bench:
         "answer",
     ]
     assert f"untrusted-{before}" in models.tool_results[0]
-    assert [len(turn["calls"]) for turn in kept["turns"]] == [3, 0]
+    assert [len(turn["calls"]) for turn in stored["turns"]] == [3, 0]
     numbers = [c["call"] for c in run["calls"] if c["capability"] != "agent.run"]
     assert numbers == [FIRST_OF_AGENTS + place for place in range(3)]
 

@@ -46,7 +46,7 @@ async def test_each_limit_ends_the_agent_as_over_budget(bench: Bench) -> None:
             models.requests.clear()
             plan = thinking("test.echo", execution=execution, max_tokens=400, name=code, **own)
             run = await one.run(plan)
-            kept = await transcripts(one, run["id"])
+            stored = await transcripts(one, run["id"])
             ended = (run["status"], run["reason"], run["outcome"])
             assert ended == ("failed", code, "over_budget")
             turns = len(models.requests)
@@ -55,7 +55,7 @@ async def test_each_limit_ends_the_agent_as_over_budget(bench: Bench) -> None:
             assert run["cost_usd"] == COST * turns
             booked += turns
             assert (await ledger(bench))[0] == booked
-            assert [len(one["turns"]) for one in kept] == [turns]
+            assert [len(one["turns"]) for one in stored] == [turns]
             assert run["error"]["suggestion"]
 
 

@@ -45,7 +45,7 @@ async def test_a_pattern_is_narrowed_by_the_grants_and_what_is_outside_is_out_of
     assert run["output"] == {"n": 1}, run["error"]
     assert _offered(models) == {"test_echo"}
     assert len(models.tool_results) == len(outside)
-    assert all(said.startswith("There is no tool called") for said in models.tool_results)
+    assert all(output.startswith("There is no tool called") for output in models.tool_results)
     # Nothing of it is on record at the gate, and nothing has happened.
     assert [call["capability"] for call in run["calls"]] == ["agent.run"]
     assert not bench.outside.keys
@@ -103,7 +103,7 @@ async def test_fixed_arguments_are_neither_seen_nor_changed_by_the_model(bench: 
         await bench.house.vault.put(tx, bench.secret_scope, "bot", "xoxb-very-secret-value")
     async with agents_bench(bench, models, tool) as one:
         run = await one.run(thinking(listed))
-        (kept,) = await transcripts(one, run["id"])
+        (stored,) = await transcripts(one, run["id"])
         shown = await pieces(one, run["id"])
     assert run["output"] == {"n": 1}, run["error"]
     (schema,) = [one.input_schema for one in models.requests[0].tools if one.name == "chat_post"]
@@ -113,7 +113,7 @@ async def test_fixed_arguments_are_neither_seen_nor_changed_by_the_model(bench: 
     (given,) = seen
     assert (given["text"], given["channel"]) == ("Hi", "#a")
     assert isinstance(given["token"], SecretText)
-    everything = repr((models.requests, run, kept, shown))
+    everything = repr((models.requests, run, stored, shown))
     assert "xoxb" not in everything
 
 
@@ -196,10 +196,10 @@ async def test_data_cannot_end_its_own_quotation(bench: Bench) -> None:
     assert mark != "untrusted-0123456789abcdef"
     assert opening.startswith("Do it.")
     assert opening.count(f"<{mark} source=") == opening.count(f"</{mark}>") == 2
-    for said in models.tool_results:
-        assert said.startswith(f"<{mark} source=")
-        assert said.endswith(f"</{mark}>")
-        assert said.count(mark) == 2
+    for output in models.tool_results:
+        assert output.startswith(f"<{mark} source=")
+        assert output.endswith(f"</{mark}>")
+        assert output.count(mark) == 2
 
 
 async def test_a_long_answer_of_a_tool_is_cut_and_says_so(bench: Bench) -> None:

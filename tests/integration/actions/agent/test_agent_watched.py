@@ -43,7 +43,7 @@ async def test_watchers_see_what_was_not_done_and_what_the_model_was_sent(
         {"n": "three"},
     )
     assert "/n: This must be a whole number" in misfit["text"]
-    # A text that is no answer is shown, and so is what the model was shown of it.
+    # A text that is no answer is shown, and so is what the model was sent about it.
     assert (spoken["kind"], spoken["text"]) == ("thought", "It is three.")
     assert (no_answer["kind"], FINAL in no_answer["text"]) == ("told", True)
     assert (cut["text"], cut_off["kind"]) == ("It is th", "told")

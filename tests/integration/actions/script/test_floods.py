@@ -1,4 +1,4 @@
-"""Scripts that say far too much are written down in few rows, and reported what was too much."""
+"""Excessive script output is stored in few rows, and it is reported what was too much."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scripts as steps of a plan: what they call, what they may not, and what is reported them."""
+"""Scripts as steps of a plan: what they call, what they may not, and what is reported."""
 
 from __future__ import annotations
 
@@ -159,14 +159,14 @@ async def test_a_script_holds_a_token_that_calls_only_what_was_granted(bench: Be
     """
     run = await bench.run(script(source, "test.echo"))
     assert run["status"] == "succeeded", run["error"]
-    told = run["output"]
-    assert told["yes"] == {"mark": "m"}
-    assert "test.note" in told["no"]
-    assert "error" in told["no"].lower()
-    assert told["outside"][0] == "not_granted"
-    assert "http_fetch" in told["outside"][1]
-    assert told["names"] == ["BRAINS_MCP_URL", "BRAINS_RUN_TOKEN"]
-    assert told["form"] == "msr_"
+    result = run["output"]
+    assert result["yes"] == {"mark": "m"}
+    assert "test.note" in result["no"]
+    assert "error" in result["no"].lower()
+    assert result["outside"][0] == "not_granted"
+    assert "http_fetch" in result["outside"][1]
+    assert result["names"] == ["BRAINS_MCP_URL", "BRAINS_RUN_TOKEN"]
+    assert result["form"] == "msr_"
     assert bench.outside.keys == {}
     tokens = await bench.application.database.fetchval("SELECT count(*) FROM run_tokens")
     assert tokens == 0, "the token is gone with the try"
@@ -201,9 +201,9 @@ async def test_the_output_is_bounded_and_says_so(bench: Bench) -> None:
     source = 'const line = "x".repeat(99); for (let n = 0; n < 20000; n++) console.log(line);'
     run = await bench.run(script(source))
     assert run["status"] == "succeeded", run["error"]
-    kept = await _said(bench, run, "out")
-    assert len(kept) < bench.application.limits.script_output_bytes + 200
-    assert "was not kept" in kept
+    stored = await _said(bench, run, "out")
+    assert len(stored) < bench.application.limits.script_output_bytes + 200
+    assert "was not kept" in stored
 
 
 async def test_what_is_wrong_with_the_end_of_a_script_is_said(bench: Bench) -> None:

@@ -35,8 +35,8 @@ async def here(shared: Accounts) -> Accounts:
     provider.basic, provider.lasts, provider.gives_refresh = False, 3_600.0, True
     provider.agreed, provider.shut, provider.account = None, False, ACCOUNT
     provider.errors_are_200, provider.leads_back = False, False
-    for kept in (provider.codes, provider.families, provider.asked, provider.calls):
-        kept.clear()
+    for stored in (provider.codes, provider.families, provider.asked, provider.calls):
+        stored.clear()
     shared.unknown_provider.requests.clear()
     await shared.be_client()
     return shared

@@ -146,8 +146,8 @@ async def test_the_token_goes_to_no_other_host_and_is_read_nowhere(
     hay = Haystack()
     columns = await add_tables(hay, here.application.database)
     hay.add("the log", caplog.text)
-    for told in (run, later, direct, away.json(), await here.ask("GET", "/integrations")):
-        hay.add("an answer", str(told))
+    for result in (run, later, direct, away.json(), await here.ask("GET", "/integrations")):
+        hay.add("an answer", str(result))
 
     assert columns > 100
     assert first != planted["access"]

@@ -36,7 +36,7 @@ async def test_bad_input_is_named_and_connects_nothing(here: Accounts) -> None:
     no_sign_in = await here.refused("POST", "/integrations/keyed/sign-in")
     no_client = await here.refused("PUT", "/oauth-clients/nobody", {"client_id": "x"})
     plain = await here.call("notebook.read")
-    kept = await here.application.database.fetchval(
+    stored = await here.application.database.fetchval(
         "SELECT count(*) FROM integration_connections WHERE state <> 'sign_in'"
     )
 
@@ -51,7 +51,7 @@ async def test_bad_input_is_named_and_connects_nothing(here: Accounts) -> None:
     assert (no_sign_in["code"], no_client["code"]) == ("no_sign_in", "unknown_provider")
     assert (plain.status_code, plain.json()["code"]) == (404, "not_connected")
     assert "/integrations/notebook" in plain.json()["suggestion"]
-    assert kept == 0
+    assert stored == 0
 
 
 async def test_the_whole_way_connects_and_the_call_goes_over_it(here: Accounts) -> None:
@@ -68,15 +68,15 @@ async def test_the_whole_way_connects_and_the_call_goes_over_it(here: Accounts) 
     read = (await here.call("notebook.read")).json()
     after = await here.shown("notebook")
     stray = await here.refused("POST", "/integrations/notebook/connect", {"fields": {"x": "y"}})
-    kept = await here.ask("POST", "/integrations/notebook/connect", follow)
+    stored = await here.ask("POST", "/integrations/notebook/connect", follow)
     only = await here.ask("GET", "/integrations?include_unconnected=false")
 
     assert (before["connected"], before["state"]) == (False, "not_connected")
     assert "Sign in first" in early["note"]
     assert early["sign_in_url"]
     assert stray["errors"][0]["pointer"] == "/fields"
-    assert (kept["sign_in_url"], kept["integration"]["state"]) == (None, "ready")
-    assert kept["integration"]["connection"]["settings"] == {"shelves": "a, b"}
+    assert (stored["sign_in_url"], stored["integration"]["state"]) == (None, "ready")
+    assert stored["integration"]["connection"]["settings"] == {"shelves": "a, b"}
     assert (first.status_code, "refresh" in first.text) == (200, True)
     assert unknown.status_code == 401
     assert (back.status_code, "Notebook is connected" in back.text) == (200, True)
@@ -197,7 +197,7 @@ async def test_a_grant_is_revoked_with_the_last_connection_that_uses_it(here: Ac
     first = await here.ask("DELETE", "/integrations/notebook/connection")
     read = await here.call("diary.read")
     early = here.provider.asked_for("revoke")
-    kept = await here.application.database.fetchval(
+    stored = await here.application.database.fetchval(
         "SELECT count(*) FROM secrets WHERE kind = 'connection' AND name = 'token'"
     )
     last = await here.ask("DELETE", "/integrations/diary/connection")
@@ -205,7 +205,7 @@ async def test_a_grant_is_revoked_with_the_last_connection_that_uses_it(here: Ac
     assert (first["disconnected"], "last" in first["note"]) == (True, True)
     assert (read.status_code, early) == (200, [])
     # What let the first one in is gone all the same.
-    assert kept == 1
+    assert stored == 1
     assert last == {"disconnected": True}
     assert len(here.provider.asked_for("revoke")) == 1
     assert all(one.ended for one in here.provider.families)

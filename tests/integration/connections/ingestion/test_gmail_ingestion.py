@@ -67,7 +67,7 @@ async def _revoke(here: Bench) -> None:
 
 async def test_mail_comes_in_by_an_automation_and_leaves_as_a_draft(bench: Bench) -> None:
     async with mailbox(bench) as (here, member, gmail):
-        letter = branch(
+        message = branch(
             "multipart/mixed",
             leaf("text/plain", b"Here it is."),
             attached("plan.pdf", "application/pdf", b"%PDF-1"),
@@ -75,7 +75,7 @@ async def test_mail_comes_in_by_an_automation_and_leaves_as_a_draft(bench: Bench
         gmail.put(
             "m1",
             "t1",
-            letter,
+            message,
             at=LONG_AGO,
             From="noah@a16z.com",
             To="me@example.com",
@@ -134,7 +134,7 @@ async def test_mail_comes_in_by_an_automation_and_leaves_as_a_draft(bench: Bench
             (mail,) = gmail.sent
             assert [part.get_filename() for part in mail.iter_attachments()] == ["plan.pdf"]  # type: ignore[attr-defined]
 
-            # Once it is not accepted any more, a run is blocked and everybody is shown which one.
+            # Once it is not accepted any more, a run is blocked and everybody is notified.
             await _revoke(here)
             blocked = await _run(here, automation)
             assert (blocked["status"], blocked["outcome"]) == ("failed", "blocked")

@@ -1,4 +1,4 @@
-"""What an integration read becomes pages and events once, and what it could not read is reported."""
+"""What an integration reads becomes pages and events once; what it cannot read is reported."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ async def test_what_was_read_is_stored_once_and_published_once(bench: Bench) -> 
         assert "7 more were there already" in again["note"]
         assert await _written(here) == before, "the same again writes nothing"
 
-        # What changed is written anew and reported no second time; what can be read now is no problem.
+        # What changed is written anew and not reported again; what can be read now is no problem.
         parcels.things = [
             replace(parcel(0), body="It is heavier."),
             parcel("bad"),

@@ -159,8 +159,8 @@ async def test_somebody_who_wants_to_look_first_agrees_to_what_they_choose(
     before = await shop.look(one)
     await shop.agree(one, "search_notes")
     await shop.ask("POST", f"/connections/{one}/refuse", {"tools": ["send_note"]})
-    said = {"effect": "read"}
-    await shop.ask("PUT", f"/connections/{one}/tools/weather/effect", said)
+    output = {"effect": "read"}
+    await shop.ask("PUT", f"/connections/{one}/tools/weather/effect", output)
     await shop.agree(one, "weather")
     after = await shop.harvest(one)
     refused = await shop.refused("POST", "/capabilities/notes.send_note", {"text": "a"})
@@ -421,13 +421,13 @@ async def test_what_is_held_back_is_reported_once_with_the_automations_that_use_
     shop.notes.script.tools.append(tool("get_more"))
     tools = await shop.harvest(one)
     await shop.harvest(one)
-    told = await shop.messages()
+    result = await shop.messages()
 
-    assert len(told) == before + 1
-    assert told[0]["level"] == "warning"
-    assert "notes.search_notes" in told[0]["message"]
-    assert "notes.get_more" in told[0]["message"]
-    assert "Digest A" in told[0]["message"]
+    assert len(result) == before + 1
+    assert result[0]["level"] == "warning"
+    assert "notes.search_notes" in result[0]["message"]
+    assert "notes.get_more" in result[0]["message"]
+    assert "Digest A" in result[0]["message"]
     assert "Digest A" in tools["search_notes"]["used_by"]
 
 
@@ -563,11 +563,11 @@ async def test_what_is_held_back_is_hidden_except_by_name(shop: ToolServers) -> 
     words = shop.application.registry
     plain = await words.of(FIRST_WORKSPACE)
     named = await words.of(FIRST_WORKSPACE, needing=["notes.weather"])
-    told = named.capabilities["notes.weather"]
+    result = named.capabilities["notes.weather"]
 
     assert not [name for name in plain.capabilities if name.startswith("notes.")]
     assert [name for name in named.capabilities if name.startswith("notes.")] == ["notes.weather"]
-    assert "Tells the weather" not in told.description
+    assert "Tells the weather" not in result.description
 
 
 async def test_what_has_not_changed_stays_the_same_object_and_natives_ask_nobody(
@@ -576,8 +576,8 @@ async def test_what_has_not_changed_stays_the_same_object_and_natives_ask_nobody
     one = await shop.connect("notes")
     words = shop.application.registry
     before = await words.of(FIRST_WORKSPACE, needing=["notes.search_notes", "notes.weather"])
-    said = {"effect": "read"}
-    await shop.ask("PUT", f"/connections/{one}/tools/weather/effect", said)
+    output = {"effect": "read"}
+    await shop.ask("PUT", f"/connections/{one}/tools/weather/effect", output)
     async with asyncio.timeout(60):
         while True:
             after = await words.of(FIRST_WORKSPACE)
@@ -594,8 +594,8 @@ async def test_what_has_not_changed_stays_the_same_object_and_natives_ask_nobody
 async def test_a_program_does_not_say_that_a_tool_which_sends_only_reads(shop: ToolServers) -> None:
     one = await shop.connect("notes")
     place = f"/connections/{one}/tools/{{}}/effect"
-    told = await shop.refused("PUT", place.format("send_note"), {"effect": "read"}, program=True)
-    assert told["code"] == "person_needed"
+    result = await shop.refused("PUT", place.format("send_note"), {"effect": "read"}, program=True)
+    assert result["code"] == "person_needed"
     held = await shop.api.program.post("/api/v1/capabilities/notes.send_note", json={"text": "x"})
     assert held.json()["kind"] == "draft"
     assert names_of(shop.notes) == []
@@ -630,11 +630,11 @@ async def test_a_program_does_not_aim_an_agreed_tool_at_another_server_or_accoun
     second = made.json()["connection"]["id"]
     tools = {one["name"]: one for one in made.json()["tools"]}
     assert tools["send_note"]["state"] == "new"
-    wanted = {"tools": [{"name": "send_note", "hash": tools["send_note"]["hash"]}]}
-    told = await shop.refused("POST", f"/connections/{second}/agree", wanted, program=True)
-    assert told["code"] == "person_needed"
+    expected = {"tools": [{"name": "send_note", "hash": tools["send_note"]["hash"]}]}
+    result = await shop.refused("POST", f"/connections/{second}/agree", expected, program=True)
+    assert result["code"] == "person_needed"
     assert (await shop.run(saved))["status"] == "failed"
     assert names_of(shop.other) == []
-    await shop.ask("POST", f"/connections/{second}/agree", wanted)
+    await shop.ask("POST", f"/connections/{second}/agree", expected)
     assert (await shop.run(saved))["status"] == "succeeded"
     assert names_of(shop.other) == ["send_note"]

@@ -95,10 +95,13 @@ async def test_a_server_of_tokens_sends_people_to_itself_or_tells_its_name(
     ):
         one = await room.connect(honest, "oauth", alias="honest")
         other = await room.connect(evil, "oauth", alias="evil")
-        told, way_in = McpDouble._metadata, {"authorization_endpoint": f"{honest.origin}/authorize"}
+        result, way_in = (
+            McpDouble._metadata,
+            {"authorization_endpoint": f"{honest.origin}/authorize"},
+        )
 
         def metadata(self: McpDouble) -> dict[str, Any]:
-            return told(self) | (way_in if self is evil else {})
+            return result(self) | (way_in if self is evil else {})
 
         monkeypatch.setattr(McpDouble, "_metadata", metadata)
         with pytest.raises(PermissionDenied) as elsewhere:
@@ -212,7 +215,7 @@ async def test_what_a_renewal_of_earlier_tokens_brings_is_dropped(
         keeper = room.outside._tokens
         problem = UpstreamError("No.", code="sign_in_needed")
 
-        kept = await keeper.keep(before, OAuthTokenResponse("old", "old", 60), {}, renewal=True)
+        stored = await keeper.keep(before, OAuthTokenResponse("old", "old", 60), {}, renewal=True)
         stays = await keeper._sign_out(before, problem)
         async with database.transaction() as tx:
             whose = (HERE, before.id)
@@ -220,7 +223,7 @@ async def test_what_a_renewal_of_earlier_tokens_brings_is_dropped(
 
         found = await room.find(before.id)
         assert await room.held(now, "access_token") == mine
-        assert kept == stays == found == now
+        assert stored == stays == found == now
 
         renewed = await keeper.keep(now, OAuthTokenResponse("new", None, 60), {}, renewal=True)
         assert await room.held(renewed, "access_token") == "new"

@@ -123,9 +123,9 @@ async def test_a_harvest_that_breaks_is_shown_and_the_others_are_looked_at(
     done = await watcher(shop).once()
     found = (await shop.ask("GET", "/connections"))["connections"]
 
-    told = {one["alias"]: (one["tools"]["waiting"], one["harvest_error"]) for one in found}
-    error = told.pop("broken")[1]
-    assert (done, set(map(str, told.values()))) == (6, {"(1, None)"})
+    result = {one["alias"]: (one["tools"]["waiting"], one["harvest_error"]) for one in found}
+    error = result.pop("broken")[1]
+    assert (done, set(map(str, result.values()))) == (6, {"(1, None)"})
     assert error["detail"]
     assert "broken on purpose" not in str(error)
     assert list(await shop.look(broken)) == ["look"]
@@ -137,11 +137,11 @@ async def test_a_first_look_that_comes_later_agrees_in_nobodys_name(shop: ToolSe
     before = len(await shop.messages())
     await watcher(shop).once()
     tools = await shop.look(str(one))
-    told = await shop.messages()
+    result = await shop.messages()
 
     assert {(tool["state"], tool["agreed_by"]) for tool in tools.values()} == {("new", None)}
-    assert len(told) == before + 1
-    assert "late.search_notes" in str(told[0])
+    assert len(result) == before + 1
+    assert "late.search_notes" in str(result[0])
 
 
 async def test_another_server_under_an_alias_does_not_inherit_what_was_granted(
@@ -155,7 +155,7 @@ async def test_another_server_under_an_alias_does_not_inherit_what_was_granted(
     given = {"alias": "heir", "server_url": shop.other.url}
     made = await shop.ask("POST", "/connections", given)
     run = await shop.run(automation)
-    told = await shop.messages()
+    result = await shop.messages()
     called = list(shop.other.calls())
     await shop.agree(made["connection"]["id"], "search_notes")
     await shop.call("heir.search_notes", text="a")
@@ -163,7 +163,7 @@ async def test_another_server_under_an_alias_does_not_inherit_what_was_granted(
     assert made["inherited_by"] == ["Weekly digest"]
     assert {tool["state"] for tool in made["tools"]} == {"new"}
     assert (run["status"], called) == ("failed", [])
-    assert any("Weekly digest" in str(message) for message in told)
+    assert any("Weekly digest" in str(message) for message in result)
     assert len(shop.other.calls()) == 1
 
 
@@ -312,8 +312,8 @@ async def test_a_program_changes_no_server_behind_the_tools_of_an_archived_autom
     assert refused["code"] == "person_needed"
     await shop.ask("PUT", f"/connections/{one}/token", given)
     await shop.ask("DELETE", f"/connections/{one}")
-    wanted = {"alias": "away", "server_url": shop.other.url}
-    made = (await shop.api.program.post("/api/v1/connections", json=wanted)).json()
+    expected = {"alias": "away", "server_url": shop.other.url}
+    made = (await shop.api.program.post("/api/v1/connections", json=expected)).json()
     assert {tool["state"] for tool in made["tools"]} == {"new"}
     offered = [{"name": tool["name"], "hash": tool["hash"]} for tool in made["tools"]]
     place = f"/connections/{made['connection']['id']}/agree"

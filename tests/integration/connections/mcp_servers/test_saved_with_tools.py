@@ -49,7 +49,7 @@ async def test_what_uses_a_held_back_tool_is_saved_and_activated_with_a_doubt(
     one = await shop.connect("notes")
     shop.notes.script.tools[0] = {**LOOK, "description": "Finds notes, and more."}
     await shop.harvest(one)
-    judged = await shop.ask("POST", "/validate", SEARCH)
+    validated = await shop.ask("POST", "/validate", SEARCH)
     saved = await shop.ask("POST", "/automations", SEARCH)
     active = await shop.ask("POST", f"/automations/{saved['id']}/activate")
     pattern = thinking("notes.search_notes", "notes.*", name="Both")
@@ -57,12 +57,12 @@ async def test_what_uses_a_held_back_tool_is_saved_and_activated_with_a_doubt(
     await shop.agree(one, "search_notes")
     after = await shop.ask("POST", "/validate", SEARCH)
 
-    for told in (judged, saved, active):
-        (doubt,) = (one for one in told["warnings"] if one["code"] == "tool_held_back")
+    for result in (validated, saved, active):
+        (doubt,) = (one for one in result["warnings"] if one["code"] == "tool_held_back")
         assert doubt["pointer"] == "/plan/0/action"
         assert doubt["detail"].startswith("notes.search_notes is held back")
         assert "connections agree notes" in doubt["suggestion"]
-    assert [grant["capability"] for grant in judged["grants"]] == ["notes.search_notes"]
+    assert [grant["capability"] for grant in validated["grants"]] == ["notes.search_notes"]
     assert places(both)["/plan/0/config/tools/0"] == "tool_held_back"
     assert not after["warnings"]
 
@@ -72,7 +72,7 @@ async def test_a_model_that_cannot_be_asked_is_doubted_where_it_is_named(shop: T
     alone = await shop.ask("POST", "/validate", asking)
     await shop.call("connect_model", name="anthropic", key="sk-ant-0123456789")
     saved = await shop.ask("POST", "/automations", asking)
-    told = {
+    result = {
         name: places(await shop.ask("POST", "/validate", thinking(name="Asks", model=name)))
         for name in ("nowhere/x", "frob nicate!", "anthropic/claude-no-such-1", "{{ inputs.m }}")
     }
@@ -86,7 +86,7 @@ async def test_a_model_that_cannot_be_asked_is_doubted_where_it_is_named(shop: T
 
     assert places(alone) == {"/plan/0/config/model": "no_model"}
     assert not saved["warnings"]
-    assert told == {
+    assert result == {
         "nowhere/x": {"/plan/0/config/model": "unknown_model"},
         "frob nicate!": {"/plan/0/config/model": "unknown_model"},
         "anthropic/claude-no-such-1": {"/plan/0/config/model": "unknown_price"},
@@ -116,14 +116,14 @@ async def test_running_a_file_shows_the_grants_that_a_pattern_over_tools_gives(
 
     context = CommandContext(ApplicationFactory(enter, build_registry))
     code = await run_file(context, Screen(), str(file), (), None, 30.0, mode="dry_run")
-    said = "".join(capsys.readouterr())
-    before = said.partition("saved as version")[0]
+    output = "".join(capsys.readouterr())
+    before = output.partition("saved as version")[0]
 
     # A dry run goes on without the model, and says so.
-    assert code == 0, said
+    assert code == 0, output
     assert "may call notes.search_notes" in before
-    assert "/plan/0/config/model" in said
-    assert "cannot be asked now" in " ".join(said.split())
+    assert "/plan/0/config/model" in output
+    assert "cannot be asked now" in " ".join(output.split())
 
 
 async def test_what_is_missing_gets_a_remedy_and_no_pattern_matches_what_changes_automations(
@@ -163,7 +163,7 @@ async def test_a_new_token_restores_a_connection_and_keeps_what_was_agreed_to(
     empty = await shop.refused("PUT", f"/connections/{one}/token", {"token": ""})
     changed = await shop.ask("PUT", f"/connections/{one}/token", {"token": "tok-new-0123456789"})
     tools = await shop.harvest(one)
-    kept = await shop.application.database.fetch("SELECT detail::text AS said FROM audit_log")
+    stored = await shop.application.database.fetch("SELECT detail::text AS said FROM audit_log")
 
     assert "connections token notes" in shut["suggestion"]
     assert empty["errors"][0]["pointer"] == "/token"
@@ -173,7 +173,7 @@ async def test_a_new_token_restores_a_connection_and_keeps_what_was_agreed_to(
         "send_note": ("agreed", "send"),
         "weather": ("agreed", "read"),
     }
-    assert not [row for row in kept if "tok-new" in row["said"]]
+    assert not [row for row in stored if "tok-new" in row["said"]]
 
 
 async def test_that_a_tool_only_reads_is_asked_for_anew_when_it_is_another(

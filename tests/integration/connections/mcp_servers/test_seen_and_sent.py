@@ -65,11 +65,11 @@ async def test_what_was_begun_is_in_doubt_unless_it_is_proven_that_nothing_left(
         if case.result is not None:
             shop.notes.answer = lambda *_, given=case.result: given
         try:
-            told = await shop.ask("POST", f"/drafts/{held['draft_id']}/confirm", {})
+            result = await shop.ask("POST", f"/drafts/{held['draft_id']}/confirm", {})
         finally:
             shop.notes.answer = McpDouble().answer
-        code = told.get("error", {}).get("code", "")
-        came_to[name] = (told["outcome"], code if case.code else "", bool(shop.notes.calls()))
+        code = result.get("error", {}).get("code", "")
+        came_to[name] = (result["outcome"], code if case.code else "", bool(shop.notes.calls()))
 
     assert came_to == {name: (one.outcome, one.code, one.done) for name, one in CASES.items()}
 
@@ -106,7 +106,7 @@ async def test_a_tool_that_is_named_twice_is_reported_with_its_place(shop: ToolS
     names = {"tools": ["weather", "send_note", "weather"]}
     refused = await shop.refused("POST", f"/connections/{one}/refuse", names)
 
-    assert [(said["status"], said["errors"][0]["pointer"]) for said in (agreed, refused)] == [
+    assert [(output["status"], output["errors"][0]["pointer"]) for output in (agreed, refused)] == [
         (422, "/tools/1/name"),
         (422, "/tools/2"),
     ]

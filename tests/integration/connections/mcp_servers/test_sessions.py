@@ -114,8 +114,8 @@ async def test_what_a_tool_says_of_its_failure_is_reported_and_does_not_count_ag
     database: Database, tmp_path: Path
 ) -> None:
     async with both(database, tmp_path) as (double, room):
-        said = "No such page.\x00\x1b[31m\n" + "x" * 5_000
-        double.answer = lambda *_: {"content": [{"type": "text", "text": said}], "isError": True}
+        output = "No such page.\x00\x1b[31m\n" + "x" * 5_000
+        double.answer = lambda *_: {"content": [{"type": "text", "text": output}], "isError": True}
         connection = await room.connect(double)
 
         with pytest.raises(UpstreamError) as failed:
@@ -177,7 +177,7 @@ async def test_a_server_that_means_harm_gets_a_problem_of_ours_and_nothing_more(
 ) -> None:
     async with both(database, tmp_path, mcp_tools=100) as (double, room):
         connection = await room.connect(double)
-        told = {mode: await _told(room, double, connection, mode) for mode in _QUICK}
+        result = {mode: await _told(room, double, connection, mode) for mode in _QUICK}
         double.script = Script(mode="server_error")
         with pytest.raises(UpstreamError) as busy:
             await room.ask(connection)
@@ -185,9 +185,9 @@ async def test_a_server_that_means_harm_gets_a_problem_of_ours_and_nothing_more(
         assert (busy.value.retryable, busy.value.retry_after) == (True, 7.0)
 
         async with open_room(database, tmp_path, [double.pair], mcp_seconds=1) as hurried:
-            told |= {mode: await _told(hurried, double, connection, mode) for mode in _SILENT}
+            result |= {mode: await _told(hurried, double, connection, mode) for mode in _SILENT}
 
-        assert told == TOLD
+        assert result == TOLD
 
 
 async def _told(
@@ -317,8 +317,8 @@ async def test_no_token_is_in_a_row_a_line_of_the_log_or_a_problem(
         double.script.tokens = [TOKEN]
         connection = await room.connect(double, "bearer", TOKEN)
         hay = Haystack()
-        told = {"content": [{"type": "text", "text": f"You are {TOKEN}"}]}
-        double.answer = lambda name, _: told | {"isError": name == "fail"}
+        result = {"content": [{"type": "text", "text": f"You are {TOKEN}"}]}
+        double.answer = lambda name, _: result | {"isError": name == "fail"}
 
         hay.add("answer", json.dumps(await room.ask(connection)))
         with pytest.raises(UpstreamError) as failed:

@@ -237,11 +237,11 @@ async def test_a_refusal_is_reported_in_a_word_of_the_standard_and_changes_nothi
 ) -> None:
     async with ready(database, tmp_path) as (double, room, connection):
         brought = await agreed(await sent_away(room, connection))
-        for error, told in (
+        for error, result in (
             ("access_denied", "not agreed to"),
             ("<script>alert(1)</script>", "did not accept the signing in."),
         ):
-            with pytest.raises(UpstreamError, match=told):
+            with pytest.raises(UpstreamError, match=result):
                 await come_back(room, connection, brought | {"error": error})
             brought = await agreed(await sent_away(room, connection))
         double.script.token_error = "invalid_client"
@@ -267,8 +267,8 @@ NO_TOKENS: tuple[Any, ...] = (
 
 async def test_tokens_that_are_none_are_not_kept(database: Database, tmp_path: Path) -> None:
     async with ready(database, tmp_path) as (double, room, connection):
-        for said in NO_TOKENS:
-            double.script.token_answer = said
+        for output in NO_TOKENS:
+            double.script.token_answer = output
             brought = await agreed(await sent_away(room, connection))
             with pytest.raises(UpstreamError) as refused:
                 await come_back(room, connection, brought)

@@ -47,11 +47,11 @@ async def test_a_program_knows_its_own_values_and_nothing_else_of_ours(
     monkeypatch.setenv("MAINSPRING_TOKEN", "ours")
     monkeypatch.setenv("DATABASE_PASSWORD", "ours")
     async with program(database, tmp_path) as (room, connection):
-        told = await room.ask(connection, "environment")
+        result = await room.ask(connection, "environment")
 
         # What it was given comes back masked, as any secret does.
-        assert told.pop("GREETING") == "[secret env_greeting]"
-        assert told.keys() <= {"PATH", "HOME", "LC_CTYPE", "PWD", "SHLVL", "_"}
+        assert result.pop("GREETING") == "[secret env_greeting]"
+        assert result.keys() <= {"PATH", "HOME", "LC_CTYPE", "PWD", "SHLVL", "_"}
         assert await room.ask(connection, "say", text="hello") == {"text": "hello"}
         assert (await room.find(connection.id)).last_ok_at is not None
 
@@ -212,8 +212,8 @@ async def test_a_program_is_gone_after_its_use_with_all_that_it_started(
 
 
 async def test_a_program_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
-    told = str(tmp_path / "pids")
-    command = [sys.executable, str(PROGRAM), "daemon", told]
+    result = str(tmp_path / "pids")
+    command = [sys.executable, str(PROGRAM), "daemon", result]
     start = (
         "import os, subprocess, sys; "
         "subprocess.run([sys.executable, sys.argv[1], str(os.getpid()), *sys.argv[2:]])"
@@ -224,7 +224,7 @@ async def test_a_program_ends_with_the_process_that_started_it(tmp_path: Path) -
             sys.executable, "-c", start, program_parent.__file__, *command, stdin=hears
         )
         async with asyncio.timeout(60):
-            while not os.path.exists(told):  # noqa: ASYNC240
+            while not os.path.exists(result):  # noqa: ASYNC240
                 await asyncio.sleep(0.01)
         starter.kill()
         await starter.wait()

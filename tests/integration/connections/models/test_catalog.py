@@ -148,7 +148,7 @@ async def test_a_key_is_encrypted_and_is_in_no_row_no_answer_and_no_log(
         model_server(loud, key=KEY) as server,
         providing(bench, [server.pair]) as connected_bench,
     ):
-        told = [
+        result = [
             await connected_bench.call(
                 "connect_model", name="anthropic", base_url=server.url, key=KEY
             ),
@@ -171,10 +171,10 @@ async def test_a_key_is_encrypted_and_is_in_no_row_no_answer_and_no_log(
 
     assert [(row["kind"], row["name"]) for row in kinds] == [("connection", "api_key")] * 2
     assert all(seen.headers["x-api-key"] == KEY for seen in server.seen)
-    assert told[4]["status"] == "succeeded"
-    assert "Your key is" in told[4]["output"]["text"]
-    assert told[5]["status"] == "failed"
-    hay.add("answers", json.dumps(told, default=str))
+    assert result[4]["status"] == "succeeded"
+    assert "Your key is" in result[4]["output"]["text"]
+    assert result[5]["status"] == "failed"
+    hay.add("answers", json.dumps(result, default=str))
     hay.add("log", caplog.text)
     assert "Your key is" in hay
     assert hay.found({"key": KEY}) == []
@@ -241,9 +241,9 @@ async def test_bad_input_is_pointed_at_and_nothing_is_kept(bench: Bench) -> None
                     "admin_set_model_price", connected_bench.operator, **whole
                 )
         listed = await connected_bench.call("list_models")
-        kept = await connected_bench.application.database.fetchval("SELECT count(*) FROM secrets")
+        stored = await connected_bench.application.database.fetchval("SELECT count(*) FROM secrets")
 
-    assert (listed["connections"], kept) == ([], 0)
+    assert (listed["connections"], stored) == ([], 0)
     assert "models connect" in listed["note"]
 
 
@@ -397,10 +397,10 @@ async def test_every_change_is_written_to_the_audit_log_without_the_key(bench: B
         )
         left = await connected_bench.application.database.fetch("SELECT owner_id FROM secrets")
 
-    told = [(row["action"], row["subject"]) for row in rows]
-    assert told[0] == ("connect_model", "anthropic")
-    assert told.count(("admin_connect_model", "groq")) == 2
-    assert told[-1] == ("disconnect_model", "anthropic")
+    result = [(row["action"], row["subject"]) for row in rows]
+    assert result[0] == ("connect_model", "anthropic")
+    assert result.count(("admin_connect_model", "groq")) == 2
+    assert result[-1] == ("disconnect_model", "anthropic")
     assert {row["actor_id"] for row in rows} == {connected_bench.admin.actor.id}
     assert KEY not in str([dict(row) for row in rows])
     # What was disconnected left no key behind.
@@ -428,8 +428,8 @@ async def test_a_trial_costs_nothing_and_says_in_a_sentence_what_is_wrong(bench:
         tried += [await connected_bench.call("test_model", name="openai") for _ in TRIALS[1:]]
         rows = await _ledger(connected_bench)
 
-    for told, (_, works, words) in zip(tried, TRIALS, strict=True):
-        assert (told["works"], words in told["detail"]) == (works, True), told
+    for result, (_, works, words) in zip(tried, TRIALS, strict=True):
+        assert (result["works"], words in result["detail"]) == (works, True), result
     first, second, *_ = (request.decode().lower() for request in double.requests)
     assert first.startswith("get /v1/models ")
     assert f"x-api-key: {KEY}" in first

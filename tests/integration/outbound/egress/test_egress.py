@@ -55,7 +55,7 @@ class Outing:
         return await self.egress.send(HttpRequest(method, url, {}, {}, body, seconds))
 
     async def problem(self, *, seconds: float = 10.0) -> UpstreamError:
-        """Asks, and expects to be notified what the server did wrong."""
+        """Asks, and expects a problem that says what the server did wrong."""
         with pytest.raises(UpstreamError) as caught:
             await self.send(seconds=seconds)
         return caught.value

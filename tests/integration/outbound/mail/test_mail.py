@@ -56,7 +56,7 @@ async def test_a_mail_arrives_whole_and_a_repeat_has_the_same_message_id() -> No
     assert receipts[0] == receipts[1]
     assert receipts[0].accepted == ("ada@example.com", "bob@example.com", "cy@example.com")
     assert receipts[0].refused == {}
-    assert [letter["Message-ID"] for letter in post.messages] == [receipts[0].message_id] * 2
+    assert [mail["Message-ID"] for mail in post.messages] == [receipts[0].message_id] * 2
     assert post.envelopes[0].mail_from == "mail@example.com"
     assert post.envelopes[0].rcpt_tos == list(receipts[0].accepted)
     assert post.messages[0]["Subject"] == "Grüße"
@@ -176,9 +176,9 @@ async def test_when_everybody_is_refused_the_mail_has_failed(last: str, retryabl
 
 
 async def test_nobody_there_and_a_lost_connection_are_tried_again() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        nobody = await _failure(SmtpServer("127.0.0.1", taken.getsockname()[1]))
+    with socket.socket() as accepted:
+        accepted.bind(("127.0.0.1", 0))
+        nobody = await _failure(SmtpServer("127.0.0.1", accepted.getsockname()[1]))
     async with scripted_server(b"220 hello", b"250 hello", b"") as port:
         lost = await _failure(SmtpServer("127.0.0.1", port))
 

@@ -98,8 +98,10 @@ async def test_a_run_asks_and_gets_the_token_usage(bench: Bench) -> None:
     usd = Decimal("0.0012") + Decimal("0.0002") + Decimal("0.0001")
     assert run["cost_usd"] == usd == run["calls"][0]["cost_usd"]
     assert await _money(bench) == (usd, 0)
-    kept = {name: row[name] for name in ("step", "call", "caller", "provider", "model", "reported")}
-    assert kept == {
+    stored = {
+        name: row[name] for name in ("step", "call", "caller", "provider", "model", "reported")
+    }
+    assert stored == {
         "step": "s0",
         "call": 1,
         "caller": LLM,

@@ -89,9 +89,9 @@ async def test_tools_and_what_came_of_them_go_over_two_turns(kind: Kind) -> None
     # The schema of a tool arrives as it was given.
     assert seen.tools[0] == (LOOK.name, LOOK.description, LOOK.input_schema)
     assert [call.name for turn in seen.turns for call in turn.calls] == ["look_up", "look_up"]
-    told = {place: content for turn in seen.turns for place, content in turn.results}
-    assert told[one.calls[0].id] == '{"found": 1}'
-    assert "no content" in told[one.calls[1].id]
+    result = {place: content for turn in seen.turns for place, content in turn.results}
+    assert result[one.calls[0].id] == '{"found": 1}'
+    assert "no content" in result[one.calls[1].id]
     assert seen.last_text == "Go on."
 
 

@@ -213,14 +213,14 @@ async def test_the_obedient_one_obeys_each_order_once_and_then_hands_in_an_answe
 async def test_a_request_too_many_is_seen() -> None:
     script = [Answer("For the lamp.", when="lamp"), Answer("For anyone.")]
     async with model_server(script) as server, httpx2.AsyncClient() as client:
-        said = []
+        output = []
         for text in ("Hello.", "The lamp.", "Again."):
             body = {**OPENAI, "messages": [{"role": "user", "content": text}]}
             answer = await client.post(f"{server.openai_url}/chat/completions", json=body)
-            said.append((answer.status_code, answer.text))
-    assert [status for status, _ in said] == [200, 200, 400]
-    assert "For anyone." in said[0][1]
-    assert "For the lamp." in said[1][1]
+            output.append((answer.status_code, answer.text))
+    assert [status for status, _ in output] == [200, 200, 400]
+    assert "For anyone." in output[0][1]
+    assert "For the lamp." in output[1][1]
 
 
 async def test_the_double_runs_with_another_process(tmp_path: Path) -> None:

@@ -254,12 +254,12 @@ async def test_a_private_address_is_not_called(kind: Kind) -> None:
         with pytest.raises(PermissionDenied) as caught:
             await ask(inside, said("Hello?"), way, Limits(), key="")
         # Nor is any other host than the one of the connection.
-        with pytest.raises(PermissionDenied) as beside:
+        with pytest.raises(PermissionDenied) as another:
             await ask(other, said("Hello?"), way, Limits(), key="")
     finally:
         await egress.aclose()
     assert caught.value.code == "address_not_public"
-    assert beside.value.code == "host_not_approved"
+    assert another.value.code == "host_not_approved"
     assert dial.dialled == []
 
 

@@ -127,10 +127,10 @@ async def test_a_workspace_comes_out_with_the_same_bytes_after_it_went_in_elsewh
     here, there = await _places(bench)
     await _furnish(bench, here)
 
-    told = await here.call("export_workspace", rows=True)
-    files: Files = told["files"]
+    result = await here.call("export_workspace", rows=True)
+    files: Files = result["files"]
 
-    assert told["notes"] == []
+    assert result["notes"] == []
     assert {
         "automations/after-a-failure.json",
         "automations/read-crm.json",
@@ -204,8 +204,8 @@ async def test_conflicts_are_refused_replaced_or_imported_under_another_name(ben
     }
     assert await there.count() == counted
 
-    told = await there.bring(changed, on_clash="new_version")
-    assert {one["path"] for one in told["things"] if one["what"] == "changed"} == {
+    result = await there.bring(changed, on_clash="new_version")
+    assert {one["path"] for one in result["things"] if one["what"] == "changed"} == {
         "boards/crm.json",
         "automations/x-con.json",
         "workflows/win-acme.json",
@@ -214,8 +214,8 @@ async def test_conflicts_are_refused_replaced_or_imported_under_another_name(ben
     assert (await there.files())["prompts/digest.json"] == changed["prompts/digest.json"]
     assert "owner" in (await there.files())["boards/crm.json"]
 
-    beside = await there.bring(files, on_clash="rename")
-    renamed = {one["renamed_from"]: one["name"] for one in beside["things"] if one["renamed_from"]}
+    other = await there.bring(files, on_clash="rename")
+    renamed = {one["renamed_from"]: one["name"] for one in other["things"] if one["renamed_from"]}
     assert renamed == {
         "CRM": "CRM (2)",
         "CON": "CON (2)",
@@ -332,16 +332,16 @@ async def test_row_counts_are_reported_and_changes_by_people_stay(
     before = await here.count()
     dry = await here.bring(files, dry_run=True)
     assert (await here.count(), await brought()) == (before, 0)
-    told = await here.bring(files)
+    result = await here.bring(files)
     again = await here.bring(files)
 
-    assert {**dry, "dry_run": False} == told
-    assert [one["what"] for one in told["things"]] == ["changed"]
-    counts = [[one[key] for key in ("added", "unchanged", "left")] for one in told["rows"]]
-    assert [one["dataset"] for one in told["rows"]] == ["default", "more"]
+    assert {**dry, "dry_run": False} == result
+    assert [one["what"] for one in result["things"]] == ["changed"]
+    counts = [[one[key] for key in ("added", "unchanged", "left")] for one in result["rows"]]
+    assert [one["dataset"] for one in result["rows"]] == ["default", "more"]
     assert counts == [[1, 1, 2], [0, 1, 1]]
-    assert len(told["left"]) == 3
-    assert any("deleted here" in one["why"] for one in told["left"])
+    assert len(result["left"]) == 3
+    assert any("deleted here" in one["why"] for one in result["left"])
     assert [one["what"] for one in again["things"]] == ["unchanged"]
     assert await brought() == 1
     found = await here.files(rows=True)
@@ -370,9 +370,9 @@ async def _judged_before(here: Place, files: dict[str, str]) -> None:
         {key: value for key, value in spoken["datasets"][0].items() if key != "rows_file"}
     ]
     fewer = {MARKER: files[MARKER], "boards/b.json": format_json(spoken)}
-    told = await here.bring(fewer, on_clash="new_version")
-    assert [one["what"] for one in told["things"]] == ["unchanged"]
-    assert [one["path"] for one in told["left"]] == ["boards/b.json"]
+    result = await here.bring(fewer, on_clash="new_version")
+    assert [one["what"] for one in result["things"]] == ["unchanged"]
+    assert [one["path"] for one in result["left"]] == ["boards/b.json"]
 
 
 PIECES = ("CRM", "crm", "A / b", "日本", "con", "$board(crm)", "x y", "X-Y", "10 %")

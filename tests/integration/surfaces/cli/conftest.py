@@ -80,7 +80,7 @@ def command(
             return await asyncio.to_thread(answered, work, answers)
         capsys.readouterr()
         code = await asyncio.to_thread(run_cli, app, list(text))
-        said = capsys.readouterr()
-        return code, said.out + said.err
+        output = capsys.readouterr()
+        return code, output.out + output.err
 
     return run

@@ -74,8 +74,8 @@ async def test_a_name_that_nobody_has_is_a_sentence_with_a_way_out(
     with pytest.raises(NotFound) as refusal:
         await find_automation(services, text)
 
-    wanted = "Greeter" if text == "Grete" else "list"
-    assert wanted in str(refusal.value.suggestion)
+    expected = "Greeter" if text == "Grete" else "list"
+    assert expected in str(refusal.value.suggestion)
 
 
 async def test_a_name_that_looks_like_an_id_is_a_name_first(
@@ -142,9 +142,9 @@ async def test_saving_again_makes_a_version_only_when_something_changed(
     assert [grant["capability"] for grant in second["widened"]] == ["inbox.post_notification"]
 
     await show_diff(command_context, screen, "Renamed", None, None)
-    told = _answer(capsys)
-    assert (told["from"], told["to"]) == (1, 2)
-    assert {change["pointer"] for change in told["changes"]} == {"/name", "/plan/1"}
+    result = _answer(capsys)
+    assert (result["from"], result["to"]) == (1, 2)
+    assert {change["pointer"] for change in result["changes"]} == {"/name", "/plan/1"}
     await go_back(command_context, screen, "Renamed", 1)
     assert _answer(capsys)["name"] == "One"
 
@@ -176,10 +176,10 @@ async def test_an_automation_is_shown_with_its_address_and_its_next_moment(
     assert _answer(capsys)["next_due_at"] is not None
 
     await show_automation(command_context, screen, "One")
-    told = {row["slug"]: row for row in _answer(capsys)["triggers"]}
-    assert told["hook"]["url"].endswith(f"/api/v1/automations/{one}/fire")
-    assert "secret_hash" not in told["hook"]
-    assert told["nine"]["next_due_at"] is not None
+    result = {row["slug"]: row for row in _answer(capsys)["triggers"]}
+    assert result["hook"]["url"].endswith(f"/api/v1/automations/{one}/fire")
+    assert "secret_hash" not in result["hook"]
+    assert result["nine"]["next_due_at"] is not None
 
     await show_automation(command_context, Screen(), "One")
     text = capsys.readouterr().out
@@ -443,8 +443,8 @@ async def test_without_a_worker_a_run_is_recorded_and_that_is_said(
         command_context, Screen(for_programs=True), "One", (), None, wait=True, seconds=None
     )
     assert code == exits.UNFINISHED
-    told = _answer(capsys)
-    assert (told["status"], told["worker"]) == ("pending", False)
+    result = _answer(capsys)
+    assert (result["status"], result["worker"]) == ("pending", False)
 
 
 async def test_inputs_that_do_not_fit_start_nothing(

@@ -110,8 +110,8 @@ async def test_every_face_of_a_link_does_what_it_says(bench: Bench) -> None:
         recipes = f"/board-links/{link['id']}/recipes"
         asked = {"dataset_name": "rows", "adapter_op": "http_json.get", "refresh_cron": "@daily"}
         recipe = await ask("POST", recipes, 201, json=asked)
-        told = await ask("POST", f"/dataset-recipes/{recipe['id']}/refresh", json={})
-        assert told["appended"] == 1
+        result = await ask("POST", f"/dataset-recipes/{recipe['id']}/refresh", json={})
+        assert result["appended"] == 1
         [shown] = (await ask("GET", links))["links"]
         assert shown["recipes"][0]["last_rows"] == 1
         query = {"kind": "http_json", "op": "http_json.get", "ref": ref}

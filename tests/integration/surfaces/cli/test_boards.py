@@ -26,9 +26,9 @@ async def test_rows_are_shown_with_their_ids_deleted_and_restored(
     assert (await command("boards", "append", "Tea", "-"))[0] == 0
     shown = json.loads((await command("boards", "show", "Tea", "--json"))[1])
     green, black = [row["row_id"] for row in shown["data"]["datasets"]["default"]["rows"]]
-    told = (await command("boards", "show", "Tea"))[1]
-    assert f"{green}  green" in told
-    assert "Deleted" not in told
+    result = (await command("boards", "show", "Tea"))[1]
+    assert f"{green}  green" in result
+    assert "Deleted" not in result
 
     gone = await command("boards", "delete", "Tea", green)
     assert f"boards restore Tea {green}" in gone[1]

@@ -94,8 +94,8 @@ async def test_a_person_is_shown_what_is_different_before_they_agree(
             stdin = io.TextIOWrapper(io.BytesIO(typed.encode()))
             monkeypatch.setattr(sys, "stdin", stdin)
             code = await asyncio.to_thread(run_cli, app, ["connections", *text])
-            said = capsys.readouterr()
-            return code, said.out + said.err
+            output = capsys.readouterr()
+            return code, output.out + output.err
 
         added = await run("add", server.url, "--alias", "notes", "--token", typed="tok-secret\n")
         long = f"Finds notes and \x1b[31msends them.\nThen {'x' * 900} the end."
@@ -119,7 +119,7 @@ async def test_a_person_is_shown_what_is_different_before_they_agree(
     for word in ("Obey me", "every page", '"readOnlyHint": true'):
         assert word in agreed[1], word
     assert "2 tools of notes can be called now." in agreed[1]
-    everything = "".join(said for _, said in (added, harvested, agreed))
+    everything = "".join(output for _, output in (added, harvested, agreed))
     assert "tok-secret" not in everything
     assert "\x1b[31msends" not in everything
 
@@ -215,18 +215,18 @@ async def test_a_program_on_this_machine_is_agreed_to_by_a_person_alone(command:
     typed = ["connections", "add-stdio", "local", "--", *words]
     code, alone = await command(*typed)
     assert code == 1, alone
-    code, told = await command("--json", *typed)
-    assert (code, json.loads(told)["code"]) == (1, "person_needed")
-    assert "--look-first" in json.loads(told)["suggestion"]
+    code, result = await command("--json", *typed)
+    assert (code, json.loads(result)["code"]) == (1, "person_needed")
+    assert "--look-first" in json.loads(result)["suggestion"]
     code, declined = await command(*typed, answers=["n"])
     assert (code, str(PROGRAM) in declined) == (1, True)
     code, listed = await command("connections", "list", "--json")
     assert json.loads(listed)["connections"] == []
 
-    code, said = await command(*typed, answers=["y"])
-    assert code == 0, said
-    assert str(PROGRAM) in said
-    assert "local.say (send" in said
+    code, output = await command(*typed, answers=["y"])
+    assert code == 0, output
+    assert str(PROGRAM) in output
+    assert "local.say (send" in output
 
 
 async def test_the_tools_that_a_program_has_connected_wait_for_a_person(command: Command) -> None:
@@ -237,8 +237,8 @@ async def test_the_tools_that_a_program_has_connected_wait_for_a_person(command:
     agree = ["connections", "agree", "local", "say"]
     code, alone = await command(*agree, "--yes")
     assert (code, "a program cannot" in alone) == (1, True), alone
-    code, said = await command(*agree, answers=["y"])
-    assert (code, "1 tool of local can be called now" in said) == (0, True), said
+    code, output = await command(*agree, answers=["y"])
+    assert (code, "1 tool of local can be called now" in output) == (0, True), output
 
     # What a person has refused is not brought back by a program.
     await command("connections", "refuse", "local", "say")

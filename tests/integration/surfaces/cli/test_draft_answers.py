@@ -85,8 +85,8 @@ async def test_a_person_confirms_and_discards_by_command(
     assert "Nothing was sent" in capsys.readouterr().out
     assert bench.outside.keys == {}
     assert await confirm_draft(command_context, plain, sent.replace("-", ""), ask=yes) == exits.DONE
-    assert "Send yes." in (said := capsys.readouterr().out)
-    assert "It was sent." in said
+    assert "Send yes." in (output := capsys.readouterr().out)
+    assert "It was sent." in output
     assert bench.outside.keys == {f"draft/{sent}": 1}
     # There is no mail server here, which it says, and how one is set; the draft waits on.
     for _ in range(2):

@@ -100,8 +100,8 @@ async def test_a_token_at_a_terminal_is_a_program_too(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MAINSPRING_TOKEN", "msp_" + "a" * 43)
-    code, said = await command("email", "set", "eve@example.com", answers=[])
-    assert code == 1, said
+    code, output = await command("email", "set", "eve@example.com", answers=[])
+    assert code == 1, output
     monkeypatch.delenv("MAINSPRING_TOKEN")
-    code, said = await command("email", "show", "--json")
-    assert (code, "eve@example.com" in said) == (0, False), said
+    code, output = await command("email", "show", "--json")
+    assert (code, "eve@example.com" in output) == (0, False), output

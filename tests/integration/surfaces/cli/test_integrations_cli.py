@@ -113,14 +113,14 @@ async def test_accounts_are_connected_tested_and_forgotten(
                 await commands.remove_client(context, screen, "acme", for_everyone=True),
             ]
     shown = capsys.readouterr()
-    said = shown.out + shown.err
+    output = shown.out + shown.err
 
     assert (asked, set(codes), shut != 0) == (["token", "team"], {0}, True)
-    assert f"keyed is connected as {ACCOUNT}" in said
-    assert f"You are {ACCOUNT} there" in said
-    assert "/api/v1/integrations/callback/acme" in said
-    assert f"{provider.url}/authorize?" in said
-    assert "integrations connect keyed" in said
-    assert "what let it in is forgotten" in said
-    assert KEY not in said
-    assert CLIENT_SECRET not in said
+    assert f"keyed is connected as {ACCOUNT}" in output
+    assert f"You are {ACCOUNT} there" in output
+    assert "/api/v1/integrations/callback/acme" in output
+    assert f"{provider.url}/authorize?" in output
+    assert "integrations connect keyed" in output
+    assert "what let it in is forgotten" in output
+    assert KEY not in output
+    assert CLIENT_SECRET not in output

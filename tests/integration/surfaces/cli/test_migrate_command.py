@@ -65,13 +65,13 @@ async def test_a_command_does_not_migrate_an_older_database(
     database = bench.application.database
     await go_back(database)
 
-    code, said = await command(*words)
+    code, output = await command(*words)
 
     assert code == 1
-    said = " ".join(said.split())
-    assert "an older Mainspring" in said
-    assert " migrate`" in said
-    assert "Traceback" not in said
+    output = " ".join(output.split())
+    assert "an older Mainspring" in output
+    assert " migrate`" in output
+    assert "Traceback" not in output
     assert await read_schema_version(database) == OLDER
 
 
@@ -81,14 +81,14 @@ async def test_a_command_with_an_older_server_running_says_to_stop_it_first(
     database = bench.application.database
     await go_back(database)
     async with older_server(database):
-        code, said = await command("list", "--json")
-        problem = json.loads(said)
+        code, output = await command("list", "--json")
+        problem = json.loads(output)
         assert (code, problem["code"], problem["status"]) == (1, "database_older", 409)
         assert problem["suggestion"].startswith("Stop")
 
-        code, said = await command("migrate")
+        code, output = await command("migrate")
         assert code == 1
-        assert "still has this database open" in " ".join(said.split())
+        assert "still has this database open" in " ".join(output.split())
     assert await read_schema_version(database) == OLDER
 
 
@@ -121,17 +121,17 @@ async def test_migrate_applies_what_is_missing_and_then_nothing(
 
     async def run(*text: str) -> tuple[int, str]:
         code = await asyncio.to_thread(run_cli, command_line(), list(text))
-        said = capsys.readouterr()
-        return code, said.out + said.err
+        output = capsys.readouterr()
+        return code, output.out + output.err
 
-    code, said = await run("migrate", "--json")
-    told = json.loads(said)
-    assert (code, told["tables"], len(told["applied"])) == (0, NEWEST, NEWEST - OLDER)
+    code, output = await run("migrate", "--json")
+    result = json.loads(output)
+    assert (code, result["tables"], len(result["applied"])) == (0, NEWEST, NEWEST - OLDER)
     async with opened(older_url) as database:
         assert await read_schema_version(database) == NEWEST
 
-    code, said = await run("migrate")
-    assert (code, "up to date" in said) == (0, True)
+    code, output = await run("migrate")
+    assert (code, "up to date" in output) == (0, True)
     assert (await run("list"))[0] == 0
 
 

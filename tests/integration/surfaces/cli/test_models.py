@@ -65,7 +65,7 @@ async def test_models_are_connected_priced_tried_and_disconnected(
     assert (missing[0] != 0, "--for-everyone" in missing[1]) == (True, True), missing
     assert forgotten[0] == 0, forgotten
     assert [one["name"] for one in json.loads(left[1])["connections"]] == ["house"]
-    told = (
+    result = (
         empty,
         made,
         without,
@@ -79,4 +79,4 @@ async def test_models_are_connected_priced_tried_and_disconnected(
         gone,
         left,
     )
-    assert all(KEY not in said for _, said in told)
+    assert all(KEY not in output for _, output in result)

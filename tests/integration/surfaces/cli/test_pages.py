@@ -60,7 +60,7 @@ async def test_what_is_no_text_is_refused_in_a_sentence(command: Command, tmp_pa
     large.write_bytes(b"# x\n" + b"a" * 1_100_000)
     broken = tmp_path / "broken.md"
     broken.write_text("---\nwhat is this\n---\n", encoding="utf-8")
-    for words, said in (
+    for words, output in (
         (("add", str(binary)), "not UTF-8"),
         (("add", str(large)), "larger than"),
         (("add", str(broken)), "Line 2 of the front matter"),
@@ -69,7 +69,7 @@ async def test_what_is_no_text_is_refused_in_a_sentence(command: Command, tmp_pa
         (("search", " "), "nothing to look for"),
         (("list", "--type", "No Type"), "type"),
     ):
-        code, told = await command("pages", *words)
+        code, result = await command("pages", *words)
         assert code != 0, words
-        assert said in told, told
-        assert "Traceback" not in told
+        assert output in result, result
+        assert "Traceback" not in result

@@ -60,8 +60,8 @@ async def test_rehearse_shows_the_differences_and_ends_with_a_code_of_its_own(
         await rehearse(command_context, programs, RehearseOptions("mails", samples=(str(sample),)))
         == exits.DONE
     )
-    told = json.loads(capsys.readouterr().out)
-    assert [one["what"] for one in told["firings"][0]["now"]["deeds"]] == ["written", "drafted"]
+    result = json.loads(capsys.readouterr().out)
+    assert [one["what"] for one in result["firings"][0]["now"]["deeds"]] == ["written", "drafted"]
 
     async with bench.worker():
         made = await bench.application.dispatcher.dispatch(
@@ -76,8 +76,8 @@ async def test_rehearse_shows_the_differences_and_ends_with_a_code_of_its_own(
         await rehearse(command_context, people, RehearseOptions("mails", str(file)))
         == exits.DIFFERS
     )
-    said = " ".join(capsys.readouterr().out.split())
-    assert "~ It would have drafted send_email, with other /subject." in said
-    assert 'then /subject: "Then"' in said
-    assert 'now /subject: "Now"' in said
-    assert "1 of 1 firing would have gone otherwise" in said
+    output = " ".join(capsys.readouterr().out.split())
+    assert "~ It would have drafted send_email, with other /subject." in output
+    assert 'then /subject: "Then"' in output
+    assert 'now /subject: "Now"' in output
+    assert "1 of 1 firing would have gone otherwise" in output

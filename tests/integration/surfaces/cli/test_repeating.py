@@ -30,14 +30,14 @@ async def test_a_program_repeats_no_run_of_a_version_that_may_do_more(
     bench: Bench, services: ApplicationServices, command: Any, repeat: tuple[str, ...]
 ) -> None:
     run_id = await _narrowed(bench, services)
-    code, said = await command(*repeat, str(run_id))
-    assert code == 1, said
-    assert "a.example" in said
-    code, said = await command(*repeat, str(run_id), "--json")
-    assert code == 1, said
-    assert json.loads(said)["code"] == "consent_needed"
-    kept = await bench.application.database.fetch("SELECT status FROM runs")
-    assert [one["status"] for one in kept] == ["cancelled"]
+    code, output = await command(*repeat, str(run_id))
+    assert code == 1, output
+    assert "a.example" in output
+    code, output = await command(*repeat, str(run_id), "--json")
+    assert code == 1, output
+    assert json.loads(output)["code"] == "consent_needed"
+    stored = await bench.application.database.fetch("SELECT status FROM runs")
+    assert [one["status"] for one in stored] == ["cancelled"]
 
 
 @pytest.mark.parametrize("repeat", REPEATS)
@@ -45,7 +45,7 @@ async def test_a_person_at_a_terminal_repeats_what_ran_before(
     bench: Bench, services: ApplicationServices, command: Any, repeat: tuple[str, ...]
 ) -> None:
     run_id = await _narrowed(bench, services)
-    code, said = await command(*repeat, str(run_id), answers=[])
-    assert code == 0, said
-    kept = await bench.application.database.fetch("SELECT status FROM runs ORDER BY id DESC")
-    assert kept[0]["status"] == "pending"
+    code, output = await command(*repeat, str(run_id), answers=[])
+    assert code == 0, output
+    stored = await bench.application.database.fetch("SELECT status FROM runs ORDER BY id DESC")
+    assert stored[0]["status"] == "pending"

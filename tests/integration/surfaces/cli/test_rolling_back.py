@@ -25,13 +25,13 @@ async def test_a_person_sees_what_a_rollback_adds_before_it_is_done(
     bench: Bench, command: Command
 ) -> None:
     await _narrowed(bench)
-    code, said = await command("rollback", "Narrowed", "1", answers=["n"])
-    assert code == 1, said
-    assert "- It may now send requests to a.example." in said
+    code, output = await command("rollback", "Narrowed", "1", answers=["n"])
+    assert code == 1, output
+    assert "- It may now send requests to a.example." in output
     assert await _versions(bench) == 2
 
-    code, said = await command("rollback", "Narrowed", "1", answers=["y"])
-    assert code == 0, said
+    code, output = await command("rollback", "Narrowed", "1", answers=["y"])
+    assert code == 0, output
     assert await _versions(bench) == 3
     (agreed,) = await bench.application.database.fetch(
         "SELECT agreed_version, agreed_via, paused_reason FROM automations"
@@ -42,24 +42,24 @@ async def test_a_person_sees_what_a_rollback_adds_before_it_is_done(
 async def test_a_rollback_that_adds_nothing_asks_nothing(bench: Bench, command: Command) -> None:
     await bench.save(document(NOTE, name="Narrowed"))
     await bench.save(document(NOTE, FETCH, name="Narrowed"))
-    code, said = await command("rollback", "Narrowed", "1", answers=[])
-    assert code == 0, said
-    assert "agree" not in said
+    code, output = await command("rollback", "Narrowed", "1", answers=[])
+    assert code == 0, output
+    assert "agree" not in output
 
 
 async def test_what_a_program_brings_back_waits_for_a_person(
     bench: Bench, command: Command
 ) -> None:
     automation_id = await _narrowed(bench)
-    code, said = await command("rollback", "Narrowed", "1")
-    assert code == 0, said
+    code, output = await command("rollback", "Narrowed", "1")
+    assert code == 0, output
     (asked,) = await bench.application.database.fetch("SELECT id, status, digest FROM consents")
     assert asked["status"] == "waiting"
-    assert "- It may now send requests to a.example." in said
-    assert f"/automations/{automation_id}" in said
-    assert f"consents agree {asked['id']}" in said
+    assert "- It may now send requests to a.example." in output
+    assert f"/automations/{automation_id}" in output
+    assert f"consents agree {asked['id']}" in output
 
-    code, told = await command("rollback", "Narrowed", "1", "--json")
-    consent = json.loads(told)["consent"]
+    code, result = await command("rollback", "Narrowed", "1", "--json")
+    consent = json.loads(result)["consent"]
     assert (code, consent["consent_id"]) == (0, str(asked["id"]))
     assert consent["url"].endswith(f"/automations/{automation_id}")

@@ -29,8 +29,8 @@ async def _started(*text: str) -> tuple[int, str]:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
-    said, _ = await process.communicate()
-    return process.returncode or 0, said.decode()
+    output, _ = await process.communicate()
+    return process.returncode or 0, output.decode()
 
 
 async def test_what_a_script_says_is_shown_by_run_and_can_be_read_again(
@@ -42,50 +42,50 @@ async def test_what_a_script_says_is_shown_by_run_and_can_be_read_again(
     file = tmp_path / "said.json"
     file.write_text(json.dumps(plan))
 
-    code, said = await _started("run", str(file))
-    assert code == exits.DONE, said
-    lines = said.splitlines()
+    code, output = await _started("run", str(file))
+    assert code == exits.DONE, output
+    lines = output.splitlines()
     words = ("first\\u001b[31m line", "last, without an end", "main  ", "b  ")
     shown = [next(n for n, line in enumerate(lines) if one in line) for one in words]
     # A step is over after what it said; both of its pipes are heard.
-    assert shown == sorted(shown), said
+    assert shown == sorted(shown), output
     assert "! careful" in [line.strip() for line in lines[: shown[2]]]
 
-    code, said = await _started("runs", "output", "last", "--follow")
+    code, output = await _started("runs", "output", "last", "--follow")
     assert code == exits.DONE
-    told = ["careful", "first\\u001b[31m line", "last, without an end"]
-    assert sorted(said.splitlines()) == told
-    code, said = await command("runs", "output", "last", "--stderr", "--step", "main")
-    assert (code, said) == (exits.DONE, "careful\n")
-    code, said = await command("runs", "output", "last", "--json")
-    answer = json.loads(said)
+    result = ["careful", "first\\u001b[31m line", "last, without an end"]
+    assert sorted(output.splitlines()) == result
+    code, output = await command("runs", "output", "last", "--stderr", "--step", "main")
+    assert (code, output) == (exits.DONE, "careful\n")
+    code, output = await command("runs", "output", "last", "--json")
+    answer = json.loads(output)
     assert answer["status"] == "succeeded"
     out = "".join(piece["text"] for piece in answer["pieces"] if piece["stream"] == "out")
     assert out == "first\x1b[31m line\nlast, without an end\n"
     assert answer["pieces"][-1]["stream"] == "end"
 
-    code, said = await command("runs", "output", "last", "--step", "c")
+    code, output = await command("runs", "output", "last", "--step", "c")
     assert code == exits.FAILED
-    assert "Its steps: b, main." in said
-    code, said = await command("logs", "last")
-    assert "exit code 0, it said" in said
-    code, said = await command("runs", "--json", "--limit", "5")
-    assert [run["id"] for run in json.loads(said)["runs"]] == [answer["run_id"]]
+    assert "Its steps: b, main." in output
+    code, output = await command("logs", "last")
+    assert "exit code 0, it said" in output
+    code, output = await command("runs", "--json", "--limit", "5")
+    assert [run["id"] for run in json.loads(output)["runs"]] == [answer["run_id"]]
 
 
 async def test_the_sdk_is_printed_as_it_is_served(command: Any) -> None:
-    code, said = await command("sdk")
+    code, output = await command("sdk")
     assert code == exits.DONE
-    assert "export const brains: Brains" in said
+    assert "export const brains: Brains" in output
     code, types = await command("sdk", "--types")
     assert "declare global {" in types
-    code, told = await command("sdk", "--json")
-    assert json.loads(told)["text"] == said
+    code, result = await command("sdk", "--json")
+    assert json.loads(result)["text"] == output
 
 
 async def test_the_doctor_reports_which_isolation_layers_are_active(command: Any) -> None:
-    _, said = await command("doctor", "--json")
-    found = {check["name"]: check for check in json.loads(said)["checks"]}
+    _, output = await command("doctor", "--json")
+    found = {check["name"]: check for check in json.loads(output)["checks"]}
     scripts = found["scripts"]
     assert scripts["verdict"] in ("ok", "doubtful")
     assert ("Only Deno" in scripts["detail"]) == (scripts["verdict"] == "doubtful")

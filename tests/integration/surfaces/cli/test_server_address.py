@@ -74,11 +74,11 @@ async def test_a_command_without_a_terminal_names_the_page_and_the_command_of_a_
         page = f"{running.listening}/automations/{asked['automation_id']}"
         typed = f"mainspring consents agree {asked['id']}"
         started = [await command(act, "Asked about") for act in ("activate", "fire")]
-        code, told = await command("save", str(file), "--json")
-        assert (code, json.loads(told)["consent"]["url"]) == (0, page)
+        code, result = await command("save", str(file), "--json")
+        assert (code, json.loads(result)["consent"]["url"]) == (0, page)
         for act in ("activate", "fire"):
-            code, told = await command(act, "Asked about", "--json")
-            problem = json.loads(told)
+            code, result = await command(act, "Asked about", "--json")
+            problem = json.loads(result)
             assert (code, problem["code"], problem["consent"]["url"]) == (1, "consent_needed", page)
             assert typed in problem["suggestion"]
         # What is printed is what works.
@@ -87,9 +87,9 @@ async def test_a_command_without_a_terminal_names_the_page_and_the_command_of_a_
 
     assert saved[0] == 0
     assert [code for code, _ in started] == [1, 1]
-    for _, said in (saved, *started):
-        assert page in said
-        assert typed in said
+    for _, output in (saved, *started):
+        assert page in output
+        assert typed in output
 
 
 async def test_a_person_activates_what_was_never_asked_about(
@@ -99,11 +99,11 @@ async def test_a_person_activates_what_was_never_asked_about(
     await bench.application.database.execute(
         "UPDATE automations SET agreed_version = NULL, agreed_by = NULL, agreed_via = NULL"
     )
-    code, told = await command("activate", "Asked about", "--json")
-    problem = json.loads(told)
+    code, result = await command("activate", "Asked about", "--json")
+    problem = json.loads(result)
     typed = f"mainspring consents agree {problem['consent']['consent_id']}"
-    assert (code, typed in problem["suggestion"]) == (1, True), told
-    code, said = await command("activate", str(saved.automation_id), answers=["y"])
-    assert code == 0, said
-    assert "a.example" in said
-    assert "is active" in said
+    assert (code, typed in problem["suggestion"]) == (1, True), result
+    code, output = await command("activate", str(saved.automation_id), answers=["y"])
+    assert code == 0, output
+    assert "a.example" in output
+    assert "is active" in output

@@ -48,15 +48,15 @@ def test_parts_stop_one_kind_after_the_other() -> None:
     with supervised(*parts) as supervisor:
         supervisor.until(state="ready")
         supervisor.process.send_signal(signal.SIGTERM)
-        said = supervisor.rest()
+        output = supervisor.rest()
         code = supervisor.ended()
 
-    states = [line["state"] for line in said if "state" in line]
-    goings = [line["part"] for line in said if line.get("says") == "goes"]
+    states = [line["state"] for line in output if "state" in line]
+    goings = [line["part"] for line in output if line.get("says") == "goes"]
     assert states == ["stopping", "stopped"]
     assert goings[:2] == ["api", "scheduler"]
     assert sorted(goings[2:]) == ["worker-1", "worker-2"]
-    assert said[-1]["in_order"] is True
+    assert output[-1]["in_order"] is True
     assert code == 0
 
 
@@ -85,9 +85,9 @@ def test_a_part_that_was_drained_stays_down_and_the_others_are_kept_going() -> N
         os.kill(before["api"], signal.SIGTERM)
         assert supervisor.until(state="restarted")["parts"].keys() == {"api"}
         supervisor.process.send_signal(signal.SIGTERM)
-        said = supervisor.rest()
-        assert "worker-1" not in [line.get("part") for line in said]
-        assert (supervisor.ended(), said[-1]["in_order"]) == (0, True)
+        output = supervisor.rest()
+        assert "worker-1" not in [line.get("part") for line in output]
+        assert (supervisor.ended(), output[-1]["in_order"]) == (0, True)
 
 
 def test_a_part_that_never_gets_ready_is_given_up_and_nothing_is_left() -> None:
@@ -139,7 +139,7 @@ def test_a_stop_that_comes_before_all_are_ready_is_a_stop() -> None:
 
 
 def test_ctrl_c_in_a_terminal_leaves_the_order_to_the_supervisor() -> None:
-    """The terminal sends it to every process; a part waits until it is reported."""
+    """The terminal sends it to every process; a part waits until it is asked."""
     with supervised("api:steady", "worker:steady") as supervisor:
         parts = supervisor.until(state="ready")["parts"]
         for pid in parts.values():
@@ -155,13 +155,13 @@ def test_a_child_holds_nothing_of_its_parent_but_its_line() -> None:
     """A lock of the parent that a child kept would outlive the parent."""
     with supervised("api:steady", "worker:steady") as supervisor:
         supervisor.until(state="ready")
-        kept = {
+        stored = {
             line["part"]: line["files"]
             for line in supervisor.output.before
             if line.get("says") == "here"
         }
 
-        assert {name: len(files) for name, files in kept.items()} == {"api": 1, "worker": 1}
+        assert {name: len(files) for name, files in stored.items()} == {"api": 1, "worker": 1}
 
 
 def test_no_part_outlives_a_supervisor_that_was_killed() -> None:

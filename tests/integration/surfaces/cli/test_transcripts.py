@@ -32,48 +32,48 @@ async def test_a_transcript_is_named_by_the_run_and_printed_by_a_command(
     run_id = str(run["id"])
     async with served(bench.application) as api:
         answer = await api.client.get(f"/api/v1/runs/{run_id}")
-        (kept,) = RunDetail.model_validate(answer.json()).transcripts
-        content = await api.client.get(f"/api/v1/artifacts/{kept.artifact_id}/content")
+        (stored,) = RunDetail.model_validate(answer.json()).transcripts
+        content = await api.client.get(f"/api/v1/artifacts/{stored.artifact_id}/content")
         end = (await api.client.get(f"/api/v1/runs/{run_id}/stream")).text
-    assert kept.step == "think"
+    assert stored.step == "think"
     whole = content.json()
     assert len(whole["turns"]) == 5
-    assert str(kept.artifact_id) in end
+    assert str(stored.artifact_id) in end
 
-    code, said = await command("runs", "transcript", run_id, "think")
+    code, output = await command("runs", "transcript", run_id, "think")
     assert code == exits.DONE
     shown = ["Look\\u001b[2J at\\u202e this.", "calls test.echo:", '"q": "launch"', "turn 5:"]
-    places = [said.index(one) for one in shown]
+    places = [output.index(one) for one in shown]
     assert places == sorted(places)
-    assert "final_answer (not done)" in said
-    assert "/n: This must be a whole number" in said
-    assert not {"\x1b", "\u202e"} & set(said)
-    code, said = await command("runs", "transcript", "last", "--json")
-    (one_told,) = json.loads(said)["transcripts"]
-    assert (one_told["artifact_id"], one_told["transcript"]) == (str(kept.artifact_id), whole)
+    assert "final_answer (not done)" in output
+    assert "/n: This must be a whole number" in output
+    assert not {"\x1b", "\u202e"} & set(output)
+    code, output = await command("runs", "transcript", "last", "--json")
+    (one_told,) = json.loads(output)["transcripts"]
+    assert (one_told["artifact_id"], one_told["transcript"]) == (str(stored.artifact_id), whole)
     assert await show_logs(command_context, Screen(), run_id, calls=False) == exits.DONE
-    said = capsys.readouterr().out
-    assert f"think: artifact {kept.artifact_id}" in said
-    assert f"runs transcript {run_id}" in said
-    code, said = await command("runs", "transcript", run_id, "other")
-    assert (code, "Steps that have one: think." in said) == (exits.FAILED, True)
+    output = capsys.readouterr().out
+    assert f"think: artifact {stored.artifact_id}" in output
+    assert f"runs transcript {run_id}" in output
+    code, output = await command("runs", "transcript", run_id, "other")
+    assert (code, "Steps that have one: think." in output) == (exits.FAILED, True)
 
     # Following the run, also afterwards, shows where it is.
     assert await watch_run(command_context, Screen(), run_id, None) == exits.FAILED
-    said = capsys.readouterr().out
-    places = [said.index(one) for one in ("thinks: ", "test.echo", "was not done", "Failed")]
+    output = capsys.readouterr().out
+    places = [output.index(one) for one in ("thinks: ", "test.echo", "was not done", "Failed")]
     assert places == sorted(places)
-    assert f"runs transcript {run_id}" in said.partition("Its transcript shows")[2]
+    assert f"runs transcript {run_id}" in output.partition("Its transcript shows")[2]
 
 
 async def test_a_run_without_agents_or_that_is_not_there_has_no_transcript(
     bench: Bench, command: Any
 ) -> None:
-    code, said = await command("runs", "transcript", "last")
-    assert (code, said) == (exits.FAILED, "There are no runs yet.\n")
-    code, said = await command("runs", "watch", "0190")
+    code, output = await command("runs", "transcript", "last")
+    assert (code, output) == (exits.FAILED, "There are no runs yet.\n")
+    code, output = await command("runs", "watch", "0190")
     assert code == exits.FAILED
     run = await bench.run(document(step("a", "transform_data", {"output": 1})))
-    code, said = await command("runs", "transcript", str(run["id"]))
+    code, output = await command("runs", "transcript", str(run["id"]))
     assert code == exits.FAILED
-    assert "No agent of this run has a transcript." in said
+    assert "No agent of this run has a transcript." in output

@@ -152,14 +152,14 @@ async def test_stopping_early_loses_nothing_and_saves_nothing(
     assert await new(command_context, screen, NewAutomationOptions("", making=RULES)) == exits.DONE
     assert _json(capsys)["starters"]
     assert await _automations(services) == []
-    kept = (await proposals.call(services, "list_proposals", {}))["proposals"]
-    assert len(kept) == 1
+    stored = (await proposals.call(services, "list_proposals", {}))["proposals"]
+    assert len(stored) == 1
 
-    short = kept[0]["proposal_id"][:13]
+    short = stored[0]["proposal_id"][:13]
     assert await proposals.show_proposal(command_context, screen, short) == exits.DONE
-    assert _json(capsys)["proposal_id"] == kept[0]["proposal_id"]
+    assert _json(capsys)["proposal_id"] == stored[0]["proposal_id"]
     assert await proposals.show_proposals(command_context, Screen(), 20) == exits.DONE
-    assert kept[0]["request"][:40] in capsys.readouterr().out
+    assert stored[0]["request"][:40] in capsys.readouterr().out
     assert await proposals.discard_proposal(command_context, Screen(), "last") == exits.DONE
 
     # More words come before everything else, because all of it is read again with them.
@@ -170,7 +170,7 @@ async def test_stopping_early_loses_nothing_and_saves_nothing(
     )
     assert "ready to be saved" in capsys.readouterr().out
     assert person.left == []
-    for gone in (kept[0]["proposal_id"], str(UUID(int=7)), "no id"):
+    for gone in (stored[0]["proposal_id"], str(UUID(int=7)), "no id"):
         with pytest.raises(NotFound):
             await proposals.show_proposal(command_context, screen, gone)
     with pytest.raises(Invalid):
@@ -210,9 +210,9 @@ async def test_what_changes_while_it_is_read_is_shown_again_and_an_overlap_needs
     assert await _automations(services) == []
     assert await save_proposal(command_context, Screen(), first, sure=True, ask=yes) == exits.DONE
     second = await proposed("Second")
-    with pytest.raises(Conflict) as beside:
+    with pytest.raises(Conflict) as other:
         await save_proposal(command_context, Screen(), second, sure=True, ask=yes)
-    assert "--note WHY" in (beside.value.suggestion or "")
+    assert "--note WHY" in (other.value.suggestion or "")
     person = Person("y", "too short", "y", "They divide the accounts between them.", "n")
     assert await save_proposal(command_context, Screen(), second, ask=person) == exits.DONE
     message = capsys.readouterr().out
@@ -372,31 +372,33 @@ async def test_a_model_is_named_and_what_it_made_is_never_saved_unread(
 
 
 async def test_the_commands_say_it_all_in_words_and_in_json(command: Command) -> None:
-    code, told = await command("new", *OPEN.split(), "--by", "rules", "--json")
-    asks = json.loads(told)
+    code, result = await command("new", *OPEN.split(), "--by", "rules", "--json")
+    asks = json.loads(result)
     assert (code, asks["status"], asks["request"]) == (exits.DONE, "asks", OPEN)
-    code, told = await command("proposals", "save", "last")
-    assert (code, "a program cannot" in told) == (exits.FAILED, True)
-    code, told = await command("proposals", "answer", "last", "time-zone=Mars", "--json")
+    code, result = await command("proposals", "save", "last")
+    assert (code, "a program cannot" in result) == (exits.FAILED, True)
+    code, result = await command("proposals", "answer", "last", "time-zone=Mars", "--json")
     assert code == exits.INVALID
-    assert json.loads(told)["errors"][0]["pointer"] == "/answers/time-zone"
-    code, told = await command("proposals", "answer", asks["proposal_id"][:13], "time-zone=Berlin")
+    assert json.loads(result)["errors"][0]["pointer"] == "/answers/time-zone"
+    code, result = await command(
+        "proposals", "answer", asks["proposal_id"][:13], "time-zone=Berlin"
+    )
     assert code == exits.DONE
-    assert f"proposals save {asks['proposal_id'][:13]}" in told
-    code, told = await command("proposals", "save", "last", "--yes", "--json")
-    assert (code, json.loads(told)["code"]) == (exits.FAILED, "person_needed")
+    assert f"proposals save {asks['proposal_id'][:13]}" in result
+    code, result = await command("proposals", "save", "last", "--yes", "--json")
+    assert (code, json.loads(result)["code"]) == (exits.FAILED, "person_needed")
     given = {"proposal_id": asks["proposal_id"], "digest": "0" * 64}
-    code, told = await command("call", "save_proposal", json.dumps(given), "--json")
-    assert json.loads(told)["code"] == "person_needed"
-    code, told = await command("proposals", "save", asks["proposal_id"], "--yes", answers=["y"])
-    assert code == exits.DONE, told
-    code, told = await command("list", "--json")
-    (made,) = json.loads(told)["automations"]
+    code, result = await command("call", "save_proposal", json.dumps(given), "--json")
+    assert json.loads(result)["code"] == "person_needed"
+    code, result = await command("proposals", "save", asks["proposal_id"], "--yes", answers=["y"])
+    assert code == exits.DONE, result
+    code, result = await command("list", "--json")
+    (made,) = json.loads(result)["automations"]
     name = made["name"]
     change = ("change", name, "at", "10", "instead", "--by", "rules", "--save")
-    code, told = await command(*change, answers=["y"])
-    assert code == exits.DONE, told
-    assert "is saved as version 2, paused." in told
+    code, result = await command(*change, answers=["y"])
+    assert code == exits.DONE, result
+    assert "is saved as version 2, paused." in result
     assert (await command("review", name))[0] == exits.DONE
 
 
@@ -405,12 +407,12 @@ async def test_mail_to_the_owner_without_a_server_is_reported_by_every_command(
 ) -> None:
     text = "every Monday at 9 Berlin time email me 'the invoices are due'"
     message = "Mail is not set up here"
-    code, said = await command("new", *text.split(), "--by", "rules")
-    assert (code, message in said) == (exits.DONE, True), said
-    assert "the invoices are due" in said
+    code, output = await command("new", *text.split(), "--by", "rules")
+    assert (code, message in output) == (exits.DONE, True), output
+    assert "the invoices are due" in output
     _, shown = await command("proposals", "list", "--json")
     (proposal,) = json.loads(shown)["proposals"]
-    code, said = await command(
+    code, output = await command(
         "proposals",
         "save",
         proposal["proposal_id"],
@@ -418,19 +420,19 @@ async def test_mail_to_the_owner_without_a_server_is_reported_by_every_command(
         proposal["digest"],
         answers=["y"],
     )
-    assert (code, message in said) == (exits.DONE, True), said
+    assert (code, message in output) == (exits.DONE, True), output
     _, listed = await command("list", "--json")
     (automation,) = json.loads(listed)["automations"]
-    code, said = await command("activate", automation["name"])
-    assert (code, message in said) == (exits.FAILED, True), said
-    assert "MAINSPRING_SMTP_URL" in said
+    code, output = await command("activate", automation["name"])
+    assert (code, message in output) == (exits.FAILED, True), output
+    assert "MAINSPRING_SMTP_URL" in output
     _, listed = await command("list", "--json")
     assert [one["state"] for one in json.loads(listed)["automations"]] == ["paused"]
     # One that was active before its mail server went away is named by doctor.
     async with bench.application.database.transaction() as tx:
         await set_state(tx, bench.application.workspace_id, UUID(automation["id"]), "active")
-    _, said = await command("doctor", "--json")
-    (check,) = [one for one in json.loads(said)["checks"] if one["name"] == "automation mail"]
+    _, output = await command("doctor", "--json")
+    (check,) = [one for one in json.loads(output)["checks"] if one["name"] == "automation mail"]
     assert check["verdict"] == "doubtful"
     assert automation["name"] in check["detail"]
     assert "MAINSPRING_SMTP_URL" in check["suggestion"]

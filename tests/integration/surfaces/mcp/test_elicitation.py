@@ -186,9 +186,9 @@ async def test_a_page_that_is_not_opened_is_not_waited_for(
         answer = await client.call_tool("confirm_action", {"draft_id": draft})
 
     assert answer.is_error
-    told = problem_of(answer.model_dump(by_alias=True))
-    assert told["code"] == "person_needed"
-    assert told["url"].endswith(f"/inbox?draft={draft}")
+    result = problem_of(answer.model_dump(by_alias=True))
+    assert result["code"] == "person_needed"
+    assert result["url"].endswith(f"/inbox?draft={draft}")
     assert place.sent == []
 
 
@@ -242,10 +242,10 @@ async def test_every_other_answer_of_a_person_leads_to_its_page_too(
         answer = await client.call_tool(capability, arguments)
 
     assert answer.is_error
-    told = problem_of(answer.model_dump(by_alias=True))
-    assert told["code"] == "person_needed"
-    assert [one.url for one in opened.asked] == [told["url"]]
-    assert told["url"].endswith(f"/inbox?{page}")
+    result = problem_of(answer.model_dump(by_alias=True))
+    assert result["code"] == "person_needed"
+    assert [one.url for one in opened.asked] == [result["url"]]
+    assert result["url"].endswith(f"/inbox?{page}")
 
 
 async def _hello(wire: RawMcpClient, elicitation: dict[str, Any]) -> httpx2.Response:
@@ -320,9 +320,9 @@ async def test_no_client_is_asked_to_open_a_page_that_no_server_shows(
         draft = await place.draft(client)
         answer = await client.call_tool("confirm_action", {"draft_id": draft})
 
-    told = problem_of(answer.model_dump(by_alias=True))
-    assert told["code"] == "person_needed"
-    assert f"mainspring drafts confirm {draft}" in told["suggestion"]
+    result = problem_of(answer.model_dump(by_alias=True))
+    assert result["code"] == "person_needed"
+    assert f"mainspring drafts confirm {draft}" in result["suggestion"]
     assert opened.asked == []
     assert place.sent == []
 

@@ -212,10 +212,12 @@ async def test_there_is_no_stream_to_open_and_no_session_to_end(wire: RawMcpClie
 async def test_what_is_owed_no_answer_gets_none(wire: RawMcpClient) -> None:
     for version in [OLD, NEW]:
         one = replace(wire, version=version)
-        told = await one.post({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {}})
+        result = await one.post(
+            {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {}}
+        )
         reply = await one.post({"jsonrpc": "2.0", "id": 1, "result": {}})
 
-        assert (told.status_code, told.content) == (202, b"")
+        assert (result.status_code, result.content) == (202, b"")
         assert reply.status_code == (202 if version == OLD else 400)
 
 

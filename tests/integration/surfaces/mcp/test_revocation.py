@@ -40,17 +40,17 @@ async def test_no_request_that_is_sent_after_the_revocation_is_answered(
     async with (
         httpx2.AsyncClient(timeout=30, limits=bounds, verify=False) as http,
         asyncio.timeout(60),
-        asyncio.TaskGroup() as crowd,
+        asyncio.TaskGroup() as burst,
     ):
         one = replace(wire, http=http, token=plain, version=NEW)
         for number in range(AT_ONCE):
-            crowd.create_task(come(number))
+            burst.create_task(come(number))
         while len(seen) < 2 * AT_ONCE:
             await asyncio.sleep(0.001)
         await revoke_token(database, workspace_id, stored.id)
         committed = time.monotonic()
-        crowd.create_task(come(0))
-        crowd.create_task(come(1))
+        burst.create_task(come(0))
+        burst.create_task(come(1))
 
     after = [status for sent, status in seen if sent > committed]
     assert {status for sent, status in seen if sent < committed} <= {200, 401}

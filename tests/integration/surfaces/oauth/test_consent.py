@@ -25,12 +25,12 @@ from tests.kit.people import Browser, browser, make_person, token_of
 
 
 async def test_who_is_not_known_or_would_be_sent_astray_is_sent_nowhere(people: Api) -> None:
-    guest = await register(people)
+    oauth_client = await register(people)
     other = await register(people, redirect_uris=["https://other.example/cb"])
     astray: list[dict[str, str | None]] = [
         {"client_id": None},
         {"client_id": "nobody"},
-        {"client_id": guest.id.upper()},
+        {"client_id": oauth_client.id.upper()},
         {"client_id": other.id},
         {"redirect_uri": None},
         {"redirect_uri": "https://evil.example/"},
@@ -45,7 +45,7 @@ async def test_who_is_not_known_or_would_be_sent_astray_is_sent_nowhere(people: 
         {"redirect_uri": "javascript:alert(1)"},
     ]
     for changed in astray:
-        answer = await guest.authorize(**changed)
+        answer = await oauth_client.authorize(**changed)
         assert answer.status_code == 400, changed
         assert "location" not in answer.headers
         assert answer.headers["content-type"].startswith("text/html")
@@ -57,20 +57,23 @@ async def test_who_is_not_known_or_would_be_sent_astray_is_sent_nowhere(people: 
 async def test_a_wrong_request_is_reported_to_the_client_with_its_state(
     people: Api, ada: Browser
 ) -> None:
-    guest = await register(people)
+    oauth_client = await register(people)
     # A client that nobody has agreed to has nobody sent anywhere.
-    nobodys = await guest.authorize(redirect_uri=WEB, scope="owner")
+    nobodys = await oauth_client.authorize(redirect_uri=WEB, scope="owner")
     assert (nobodys.status_code, "location" in nobodys.headers) == (400, False)
     assert "A scope is made of" in nobodys.text
-    await agreed(ada, await guest.ask(), Role.VIEWER)
-    plain = challenge_of(guest.verifier)
+    await agreed(ada, await oauth_client.ask(), Role.VIEWER)
+    plain = challenge_of(oauth_client.verifier)
     wrong: list[tuple[dict[str, str | None], str]] = [
         ({"response_type": "token"}, "unsupported_response_type"),
         ({"response_type": None}, "unsupported_response_type"),
         ({"response_mode": "fragment"}, "invalid_request"),
         ({"code_challenge": None}, "invalid_request"),
         ({"code_challenge_method": None}, "invalid_request"),
-        ({"code_challenge_method": "plain", "code_challenge": guest.verifier}, "invalid_request"),
+        (
+            {"code_challenge_method": "plain", "code_challenge": oauth_client.verifier},
+            "invalid_request",
+        ),
         ({"code_challenge": plain + "="}, "invalid_request"),
         ({"scope": "read admin"}, "invalid_scope"),
         ({"scope": "edit approve"}, "invalid_scope"),
@@ -81,14 +84,14 @@ async def test_a_wrong_request_is_reported_to_the_client_with_its_state(
     # A loopback address may have any port, and what was in a query stays.
     where = LOOPBACK.replace("7777", "50123")
     for changed, error in wrong:
-        answer = await guest.authorize(redirect_uri=where, **changed)
+        answer = await oauth_client.authorize(redirect_uri=where, **changed)
         assert answer.status_code == 303
         assert answer.headers["location"].startswith(where + "?"), changed
         result = query_of(answer.headers["location"])
         assert (result["error"], result["state"]) == (error, "st/ate+1 &ü"), changed
         assert result["iss"] == people.address
         assert "code" not in result
-    twice = urlencode([*guest.query().items(), ("scope", "read")])
+    twice = urlencode([*oauth_client.query().items(), ("scope", "read")])
     doubled = await people.anonymous.get("/oauth/authorize", params=twice)
     assert query_of(doubled.headers["location"])["error"] == "invalid_request"
     assert await people.application.database.fetchval("SELECT count(*) FROM client_requests") == 0
@@ -98,8 +101,8 @@ async def test_a_person_reads_what_is_asked_and_gives_no_more_than_they_have(
     people: Api, ada: Browser
 ) -> None:
     application = people.application
-    guest = await register(people)
-    request_id = await guest.ask()
+    oauth_client = await register(people)
+    request_id = await oauth_client.ask()
     shown = await read_request(ada, request_id)
 
     assert shown["client"]["name"] == "Assistant"
@@ -115,11 +118,11 @@ async def test_a_person_reads_what_is_asked_and_gives_no_more_than_they_have(
 
     # Nothing that was tampered with is taken, and the question is still there afterwards.
     # The 401 names read, so asking for it leaves more to the person, who is offered the least.
-    viewer = await read_request(ada, await guest.ask(scope="read"))
+    viewer = await read_request(ada, await oauth_client.ask(scope="read"))
     assert (viewer["suggested"], len(viewer["choices"])) == ("viewer", 3)
-    operator = await read_request(ada, await guest.ask(scope="operate"))
+    operator = await read_request(ada, await oauth_client.ask(scope="operate"))
     assert [choice["role"] for choice in operator["choices"]] == ["viewer", "operator"]
-    small = await guest.ask(scope="operate")
+    small = await oauth_client.ask(scope="operate")
     await read_request(ada, small)
     for asked, role, status in (
         (request_id, "owner", 403),
@@ -142,7 +145,7 @@ async def test_a_person_reads_what_is_asked_and_gives_no_more_than_they_have(
     assert await application.database.fetchval("SELECT count(*) FROM client_consents") == 0
 
     # A client that asks for nothing is granted the least, unless the person says otherwise.
-    open_one = await read_request(ada, await guest.ask(scope=None))
+    open_one = await read_request(ada, await oauth_client.ask(scope=None))
     assert (open_one["asked"], open_one["suggested"], len(open_one["choices"])) == (
         None,
         "viewer",
@@ -154,8 +157,8 @@ async def test_only_the_person_who_was_asked_answers_and_only_from_our_page(
     people: Api, ada: Browser
 ) -> None:
     application = people.application
-    guest = await register(people)
-    request_id = await guest.ask()
+    oauth_client = await register(people)
+    request_id = await oauth_client.ask()
     path = f"/api/v1/oauth/requests/{request_id}"
     body = {"agree": True, "role": "viewer", "workspace_id": str(application.workspace_id)}
     bob = await make_person(application.database, "bob@example.org")
@@ -170,12 +173,12 @@ async def test_only_the_person_who_was_asked_answers_and_only_from_our_page(
     # Nobody answers what they have not opened.
     assert (await answer_request(ada, request_id)).status_code == 410
     await read_request(ada, request_id)
-    async with browser(people, bob.id) as neighbour:
-        theirs = await neighbour.ask("GET", f"/oauth/requests/{request_id}")
-        nobodys = await neighbour.ask("GET", f"/oauth/requests/{'A' * 43}")
+    async with browser(people, bob.id) as other_tenant:
+        theirs = await other_tenant.ask("GET", f"/oauth/requests/{request_id}")
+        nobodys = await other_tenant.ask("GET", f"/oauth/requests/{'A' * 43}")
         assert theirs.status_code == nobodys.status_code == 410
         assert theirs.json()["detail"] == nobodys.json()["detail"]
-        assert (await answer_request(neighbour, request_id)).status_code == 410
+        assert (await answer_request(other_tenant, request_id)).status_code == 410
     without = await ada.client.post(f"{path}/answer", json=body)
     forged = await ada.ask(
         "POST",
@@ -188,8 +191,8 @@ async def test_only_the_person_who_was_asked_answers_and_only_from_our_page(
     assert "frame-ancestors 'none'" in page.headers["content-security-policy"]
     # The window of the question can tell the client that opened it; every other is apart.
     assert page.headers["cross-origin-opener-policy"] == "unsafe-none"
-    door = await people.anonymous.get("/sign-in")
-    assert door.headers["cross-origin-opener-policy"] == "same-origin"
+    entry_point = await people.anonymous.get("/sign-in")
+    assert entry_point.headers["cross-origin-opener-policy"] == "same-origin"
     await application.database.execute("UPDATE client_requests SET expires_at = now()")
     assert (await answer_request(ada, request_id)).status_code == 410
     assert await application.database.fetchval("SELECT count(*) FROM client_codes") == 0
@@ -198,29 +201,29 @@ async def test_only_the_person_who_was_asked_answers_and_only_from_our_page(
 async def test_agreement_holds_for_the_address_it_was_given_for_and_for_no_other(
     people: Api, ada: Browser
 ) -> None:
-    beside = WEB.replace("/oauth/", "/other/")
-    guest = await register(people, redirect_uris=[LOOPBACK, WEB, beside])
+    other = WEB.replace("/oauth/", "/other/")
+    oauth_client = await register(people, redirect_uris=[LOOPBACK, WEB, other])
 
     async def passes(uri: str, scope: str = "read") -> bool:
-        shown = await read_request(ada, await guest.ask(redirect_uri=uri, scope=scope))
+        shown = await read_request(ada, await oauth_client.ask(redirect_uri=uri, scope=scope))
         return bool(shown["passes"])
 
     async def place() -> tuple[str, str]:
         listed = (await ada.ask("GET", "/oauth/clients")).json()["clients"]
         return next(
-            (one["redirect"]["kind"], one["role"]) for one in listed if one["id"] == guest.id
+            (one["redirect"]["kind"], one["role"]) for one in listed if one["id"] == oauth_client.id
         )
 
     # What was given to a program on a machine is not passed on to a page of the same name.
-    await agreed(ada, await guest.ask(), Role.EDITOR)
+    await agreed(ada, await oauth_client.ask(), Role.EDITOR)
     assert await place() == ("loopback", "editor")
     assert not await passes(WEB)
-    await agreed(ada, await guest.ask(redirect_uri=WEB, scope="read"), Role.VIEWER)
+    await agreed(ada, await oauth_client.ask(redirect_uri=WEB, scope="read"), Role.VIEWER)
     assert not await passes(WEB, "edit")
-    await agreed(ada, await guest.ask(redirect_uri=WEB), Role.OPERATOR)
+    await agreed(ada, await oauth_client.ask(redirect_uri=WEB), Role.OPERATOR)
     assert await place() == ("web", "operator")
     assert await passes(WEB, "operate")
-    assert not await passes(beside)
+    assert not await passes(other)
     assert not await passes(LOOPBACK)
 
 
@@ -238,8 +241,8 @@ async def _last_use(browser: Browser) -> str | None:
 async def test_asking_for_read_does_not_lift_the_limit_of_the_registration(
     people: Api, ada: Browser
 ) -> None:
-    guest = await register(people, scope="operate")
-    request_id = await guest.ask(redirect_uri=WEB, scope="read")
+    oauth_client = await register(people, scope="operate")
+    request_id = await oauth_client.ask(redirect_uri=WEB, scope="read")
     shown = await read_request(ada, request_id)
 
     assert [choice["role"] for choice in shown["choices"]] == ["viewer", "operator"]
@@ -248,7 +251,7 @@ async def test_asking_for_read_does_not_lift_the_limit_of_the_registration(
     assert (more.status_code, more.json()["errors"][0]["pointer"]) == (422, "/role")
     await agreed(ada, request_id, Role.VIEWER)
     # The same request again needs no new answer, although the limit is higher.
-    again = await read_request(ada, await guest.ask(redirect_uri=WEB, scope="read"))
+    again = await read_request(ada, await oauth_client.ask(redirect_uri=WEB, scope="read"))
     assert (again["passes"], again["suggested"]) == (True, "viewer")
     # A registration for read alone repeats what the 401 names, so it is no limit.
     least = await register(people, scope="read")
@@ -259,43 +262,43 @@ async def test_asking_for_read_does_not_lift_the_limit_of_the_registration(
 async def test_the_scope_of_a_registration_is_kept_and_bounds_what_is_asked(
     people: Api, ada: Browser
 ) -> None:
-    guest = await register(people, scope="read operate offline_access profile")
-    assert guest.known["scope"] == "read operate"
+    oauth_client = await register(people, scope="read operate offline_access profile")
+    assert oauth_client.known["scope"] == "read operate"
     # Nothing asked, and everything that the server has: both mean what it registered for.
     for scope in (None, "read operate edit"):
-        shown = await read_request(ada, await guest.ask(scope=scope))
+        shown = await read_request(ada, await oauth_client.ask(scope=scope))
         assert (shown["asked"], shown["suggested"]) == ("operator", "operator")
         assert [choice["role"] for choice in shown["choices"]] == ["viewer", "operator"]
-    given = await guest.connect(ada, Role.OPERATOR)
+    given = await oauth_client.connect(ada, Role.OPERATOR)
     assert given["scope"] == "read operate"
     least = await register(people, scope="read")
     shown = await read_request(ada, await least.ask(scope=None))
     assert shown["suggested"] == "viewer"
-    unknown = replace(guest, known={"client_id": f"{guest.id}.edit"})
+    unknown = replace(oauth_client, known={"client_id": f"{oauth_client.id}.edit"})
     assert (await unknown.authorize()).status_code == 400
 
 
 async def test_agreement_is_remembered_a_wider_request_asks_again_and_less_applies_at_once(
     people: Api, ada: Browser
 ) -> None:
-    guest = await register(people)
-    location = await agreed(ada, await guest.ask(redirect_uri=WEB), Role.OPERATOR)
+    oauth_client = await register(people)
+    location = await agreed(ada, await oauth_client.ask(redirect_uri=WEB), Role.OPERATOR)
     result = query_of(location)
     assert urlsplit(location)._replace(query="").geturl() == WEB
     assert (result["state"], result["iss"]) == ("st/ate+1 &ü", people.address)
-    given = (await guest.exchange(result["code"], redirect_uri=WEB)).json()
+    given = (await oauth_client.exchange(result["code"], redirect_uri=WEB)).json()
     assert given["scope"] == "read operate"
 
-    same = await read_request(ada, await guest.ask(redirect_uri=WEB, scope="read operate"))
+    same = await read_request(ada, await oauth_client.ask(redirect_uri=WEB, scope="read operate"))
     assert (same["agreed"]["role"], same["passes"], same["suggested"]) == (
         "operator",
         True,
         "operator",
     )
-    wider = await read_request(ada, await guest.ask(redirect_uri=WEB, scope="edit"))
+    wider = await read_request(ada, await oauth_client.ask(redirect_uri=WEB, scope="edit"))
     assert (wider["passes"], wider["suggested"]) == (False, "editor")
     # On somebody's own machine any program may say that it is this client.
-    local = await read_request(ada, await guest.ask(scope="read"))
+    local = await read_request(ada, await oauth_client.ask(scope="read"))
     assert (local["passes"], local["suggested"]) == (False, "operator")
 
     listed = (await ada.ask("GET", "/oauth/clients")).json()
@@ -308,9 +311,9 @@ async def test_agreement_is_remembered_a_wider_request_asks_again_and_less_appli
     before = (await wire.tools()).keys()
     assert (await _last_use(ada)) is not None
     # A client that asks for less on another day keeps what it holds.
-    await agreed(ada, await guest.ask(scope="read"), Role.OPERATOR)
+    await agreed(ada, await oauth_client.ask(scope="read"), Role.OPERATOR)
     assert (await wire.tools()).keys() == before
-    await agreed(ada, await guest.ask(), Role.VIEWER)
+    await agreed(ada, await oauth_client.ask(), Role.VIEWER)
     assert (await wire.tools()).keys() < before
     actions = await people.application.database.fetch(
         "SELECT action, detail FROM audit_log WHERE action = 'answer_client_request' ORDER BY id"

@@ -87,8 +87,10 @@ def _id(pocket: MemoryTokenStorage) -> str:
 async def test_the_official_client_connects_by_itself(people: Api, ada: Browser, name: str) -> None:
     address = people.address.replace("127.0.0.1", name)
     pocket, person = MemoryTokenStorage(), Person(ada, Role.OPERATOR)
-    said = OAuthClientMetadata(client_name="Official", redirect_uris=[AnyUrl(LOOPBACK)])
-    provider = OAuthClientProvider(f"{address}/mcp", said, pocket, person.follow, person.come_back)
+    output = OAuthClientMetadata(client_name="Official", redirect_uris=[AnyUrl(LOOPBACK)])
+    provider = OAuthClientProvider(
+        f"{address}/mcp", output, pocket, person.follow, person.come_back
+    )
 
     async with _client(address, provider) as client:
         tools = {tool.name for tool in (await client.list_tools()).tools}

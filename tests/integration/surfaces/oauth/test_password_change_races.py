@@ -18,11 +18,11 @@ NEW = {"current_password": PASSWORD, "password": "some other little words"}
 
 
 async def test_a_code_does_not_outlive_the_password(people: Api, ada: Browser) -> None:
-    guest = await register(people)
+    oauth_client = await register(people)
     # An intruder in the account authorizes a program of theirs, which keeps its code for a minute.
-    code = await guest.code(ada)
+    code = await oauth_client.code(ada)
     assert (await ada.ask("POST", "/me/password", json=NEW)).status_code == 204
-    answer = await guest.exchange(code)
+    answer = await oauth_client.exchange(code)
     assert (answer.status_code, answer.json().get("error")) == (400, "invalid_grant")
 
 

@@ -118,10 +118,10 @@ async def test_what_a_client_says_of_itself_is_checked_and_little_of_it_is_kept(
     assert nameless.known["client_name"] == "127.0.0.1"
     secret = nameless.known["client_secret"]
     rows = await database.fetch("SELECT c::text AS whole FROM mcp_clients c")
-    told = await database.fetch("SELECT a::text AS whole, action FROM audit_log a")
+    result = await database.fetch("SELECT a::text AS whole, action FROM audit_log a")
     assert len(rows) == 2
-    assert all(secret not in row["whole"] for row in (*rows, *told))
-    assert [row["action"] for row in told].count("client_registered") == 2
+    assert all(secret not in row["whole"] for row in (*rows, *result))
+    assert [row["action"] for row in result].count("client_registered") == 2
 
     # Unknown clients cannot fill the audit log: beyond a limit they are not recorded.
     await database.execute(
@@ -138,8 +138,8 @@ async def test_registrations_are_counted_and_unused_ones_forgotten(people: Api) 
     first = await register(people)
     await database.execute("UPDATE mcp_clients SET created_at = now() - interval '31 days'")
     second = await register(people)
-    kept = {str(row["id"]) for row in await database.fetch("SELECT id FROM mcp_clients")}
-    assert kept == {second.id}
+    stored = {str(row["id"]) for row in await database.fetch("SELECT id FROM mcp_clients")}
+    assert stored == {second.id}
     assert (await first.authorize()).status_code == 400
 
     answers = [

@@ -28,19 +28,21 @@ def _refused(answer: httpx2.Response, error: str = NO_GOOD, status: int = 400) -
 
 async def test_a_code_is_worth_nothing_to_anybody_else(people: Api, ada: Browser) -> None:
     database = people.application.database
-    guest, thief = await register(people), await register(people)
-    code = await guest.code(ada)
+    oauth_client, thief = await register(people), await register(people)
+    code = await oauth_client.code(ada)
     # Another client has nothing of it, whatever it brings, and spoils nothing.
-    thief.verifier = guest.verifier
+    thief.verifier = oauth_client.verifier
     _refused(await thief.exchange(code))
-    _refused(await guest.exchange(code, resource="https://evil.example/mcp"), "invalid_target")
-    _refused(await guest.exchange(code, client_id=None), "invalid_client", 401)
-    _refused(await guest.exchange(code, client_id="nobody"), "invalid_client", 401)
-    _refused(await guest.exchange(code, client_secret="x"), "invalid_client", 401)
-    _refused(await guest.exchange(code, code_verifier=None), "invalid_request")
-    _refused(await guest.exchange(code, grant_type="password"), "unsupported_grant_type")
-    _refused(await guest.exchange(code, grant_type=None), "invalid_request")
-    twice = f"grant_type=authorization_code&code={code}&code={code}&client_id={guest.id}"
+    _refused(
+        await oauth_client.exchange(code, resource="https://evil.example/mcp"), "invalid_target"
+    )
+    _refused(await oauth_client.exchange(code, client_id=None), "invalid_client", 401)
+    _refused(await oauth_client.exchange(code, client_id="nobody"), "invalid_client", 401)
+    _refused(await oauth_client.exchange(code, client_secret="x"), "invalid_client", 401)
+    _refused(await oauth_client.exchange(code, code_verifier=None), "invalid_request")
+    _refused(await oauth_client.exchange(code, grant_type="password"), "unsupported_grant_type")
+    _refused(await oauth_client.exchange(code, grant_type=None), "invalid_request")
+    twice = f"grant_type=authorization_code&code={code}&code={code}&client_id={oauth_client.id}"
     form = {"content-type": "application/x-www-form-urlencoded"}
     _refused(
         await people.anonymous.post("/oauth/token", content=twice, headers=form), "invalid_request"
@@ -53,13 +55,13 @@ async def test_a_code_is_worth_nothing_to_anybody_else(people: Api, ada: Browser
         {"code_verifier": "short"},
         {"redirect_uri": WEB},
     ):
-        spoilt = await guest.code(ada)
-        _refused(await guest.exchange(spoilt, **changed))
-        _refused(await guest.exchange(spoilt))
-    late = await guest.code(ada)
+        spoilt = await oauth_client.code(ada)
+        _refused(await oauth_client.exchange(spoilt, **changed))
+        _refused(await oauth_client.exchange(spoilt))
+    late = await oauth_client.code(ada)
     await database.execute("UPDATE client_codes SET expires_at = now() WHERE used_at IS NULL")
-    _refused(await guest.exchange(late))
-    _refused(await guest.exchange("msc_" + "A" * 43))
+    _refused(await oauth_client.exchange(late))
+    _refused(await oauth_client.exchange("msc_" + "A" * 43))
     assert (
         await database.fetchval("SELECT count(*) FROM access_tokens WHERE client_id IS NOT NULL")
         == 0
@@ -70,9 +72,9 @@ async def test_a_token_works_at_the_mcp_server_alone_and_ends_with_a_second_exch
     people: Api, ada: Browser
 ) -> None:
     database = people.application.database
-    guest = await register(people)
-    code = await guest.code(ada, Role.VIEWER)
-    answer = await guest.exchange(code)
+    oauth_client = await register(people)
+    code = await oauth_client.code(ada, Role.VIEWER)
+    answer = await oauth_client.exchange(code)
     given = answer.json()
     assert (given["token_type"], given["scope"], given["expires_in"]) == ("Bearer", "read", 3600)
     assert answer.headers["cache-control"] == "no-store"
@@ -86,37 +88,39 @@ async def test_a_token_works_at_the_mcp_server_alone_and_ends_with_a_second_exch
     assert (rest.status_code, rest.json()["code"]) == (403, "token_for_mcp")
     assert (await people.anonymous.get("/api/v1/session", headers=known)).status_code == 403
 
-    kept = await _everything(database)
-    for secret in (code, given["access_token"], given["refresh_token"], guest.verifier):
-        assert secret not in kept
-    _refused(await guest.exchange(code))
+    stored = await _everything(database)
+    for secret in (code, given["access_token"], given["refresh_token"], oauth_client.verifier):
+        assert secret not in stored
+    _refused(await oauth_client.exchange(code))
     assert await _status(people, given["access_token"]) == 401
-    _refused(await guest.renew(given["refresh_token"]))
+    _refused(await oauth_client.renew(given["refresh_token"]))
 
 
 async def test_a_renewal_token_works_once_and_the_second_time_ends_everything(
     people: Api, ada: Browser
 ) -> None:
     database = people.application.database
-    guest, thief = await register(people), await register(people)
-    first = await guest.connect(ada)
-    untouched = await guest.connect(ada)
+    oauth_client, thief = await register(people), await register(people)
+    first = await oauth_client.connect(ada)
+    untouched = await oauth_client.connect(ada)
     _refused(await thief.renew(first["refresh_token"]))
     _refused(
-        await guest.renew(first["refresh_token"], resource="https://evil.example"),
+        await oauth_client.renew(first["refresh_token"], resource="https://evil.example"),
         "invalid_target",
     )
     # What it asks for is passed over: it has what the person gave.
-    second = (await guest.renew(first["refresh_token"], scope="read edit")).json()
+    second = (await oauth_client.renew(first["refresh_token"], scope="read edit")).json()
     assert second["scope"] == "read operate edit"
     assert await _status(people, first["access_token"]) == 401
     assert await _status(people, second["access_token"]) == 200
-    _refused(await guest.renew(first["refresh_token"]))
+    _refused(await oauth_client.renew(first["refresh_token"]))
     assert await _status(people, second["access_token"]) == 401
-    _refused(await guest.renew(second["refresh_token"]))
+    _refused(await oauth_client.renew(second["refresh_token"]))
     assert await _status(people, untouched["access_token"]) == 200
-    told = await database.fetch("SELECT action, detail FROM audit_log WHERE actor_kind = 'client'")
-    assert [(row["action"], row["detail"].get("why")) for row in told][-1] == (
+    result = await database.fetch(
+        "SELECT action, detail FROM audit_log WHERE actor_kind = 'client'"
+    )
+    assert [(row["action"], row["detail"].get("why")) for row in result][-1] == (
         "client_cut_off",
         "renewal_again",
     )
@@ -128,10 +132,10 @@ async def test_a_renewal_token_works_once_and_the_second_time_ends_everything(
         "ping"
     )
     assert 'error="invalid_token"' in answer.headers["www-authenticate"]
-    third = (await guest.renew(untouched["refresh_token"])).json()
+    third = (await oauth_client.renew(untouched["refresh_token"])).json()
     assert await _status(people, third["access_token"]) == 200
     await database.execute("UPDATE client_renewals SET expires_at = now()")
-    _refused(await guest.renew(third["refresh_token"]))
+    _refused(await oauth_client.renew(third["refresh_token"]))
 
 
 async def test_a_client_with_a_secret_must_show_it_as_it_said(people: Api, ada: Browser) -> None:
@@ -161,27 +165,27 @@ async def test_whatever_ends_the_agreement_ends_what_the_client_holds(
     people: Api, ada: Browser
 ) -> None:
     database, me = people.application.database, ada.who["user"]["id"]
-    guest, other = await register(people), await register(people)
-    held, beside = await guest.connect(ada), await other.connect(ada)
-    waiting = await guest.code(ada)
+    oauth_client, other = await register(people), await register(people)
+    held, another = await oauth_client.connect(ada), await other.connect(ada)
+    waiting = await oauth_client.code(ada)
     revoke = people.anonymous.post
     # The client gives up what it holds; another's is not there for it.
-    spare = await guest.connect(ada)
-    for client, status in ((other, 200), (guest, 200)):
+    spare = await oauth_client.connect(ada)
+    for client, status in ((other, 200), (oauth_client, 200)):
         form = {"client_id": client.id, "token": spare["refresh_token"]}
         assert await _status(people, spare["access_token"]) == status
         assert (await revoke("/oauth/revoke", data=form)).status_code == 200
     assert await _status(people, spare["access_token"]) == 401
 
     known = {"authorization": f"Bearer {people.token}"}
-    path = f"/api/v1/oauth/clients/{guest.id}"
+    path = f"/api/v1/oauth/clients/{oauth_client.id}"
     assert (await people.anonymous.delete(path, headers=known)).status_code == 409
     assert await _status(people, held["access_token"]) == 200
-    assert (await ada.ask("DELETE", f"/oauth/clients/{guest.id}")).status_code == 204
-    assert (await ada.ask("DELETE", f"/oauth/clients/{guest.id}")).status_code == 404
+    assert (await ada.ask("DELETE", f"/oauth/clients/{oauth_client.id}")).status_code == 204
+    assert (await ada.ask("DELETE", f"/oauth/clients/{oauth_client.id}")).status_code == 404
     assert await _status(people, held["access_token"]) == 401
-    _refused(await guest.renew(held["refresh_token"]))
-    _refused(await guest.exchange(waiting))
+    _refused(await oauth_client.renew(held["refresh_token"]))
+    _refused(await oauth_client.exchange(waiting))
     listed = (await ada.ask("GET", "/oauth/clients")).json()["clients"]
     assert [one["id"] for one in listed] == [other.id]
 
@@ -197,7 +201,7 @@ async def test_whatever_ends_the_agreement_ends_what_the_client_holds(
     # A smaller role counts at once; who is removed is nobody's client any more.
     late = await other.code(ada)
     await database.execute("UPDATE members SET role = 'viewer' WHERE user_id = $1::text::uuid", me)
-    renewed = (await other.renew(beside["refresh_token"])).json()
+    renewed = (await other.renew(another["refresh_token"])).json()
     assert renewed["scope"] == "read"
     gone = await people.client.delete(f"/api/v1/members/{me}")
     assert gone.status_code < 300, gone.text

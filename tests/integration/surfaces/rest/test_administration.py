@@ -34,8 +34,8 @@ async def test_bad_input_is_named_and_adds_nobody(people: Api) -> None:
         assert answer.status_code == status, (path, sent, answer.text)
         if pointer is not None:
             assert answer.json()["errors"][0]["pointer"] == pointer
-    taken = await people.client.post(USERS, json={"email": "OWNER@localhost"})
-    assert (taken.status_code, taken.json()["code"]) == (409, "email_taken")
+    accepted = await people.client.post(USERS, json={"email": "OWNER@localhost"})
+    assert (accepted.status_code, accepted.json()["code"]) == (409, "email_taken")
     for asked in ("limit=0", "limit=x", "after=7", "name=ada"):
         assert (await people.client.get(f"{USERS}?{asked}")).status_code == 422, asked
     assert await people.application.database.fetchval("SELECT count(*) FROM users") == 1
@@ -70,10 +70,10 @@ async def test_a_person_is_added_suspended_restored_and_recovered(people: Api) -
     services = (await people.client.get(f"{ROOT}/admin/workspaces")).json()["workspaces"]
     assert [room["members"] for room in services] == [1, 1]
 
-    told = await database.fetch(
+    result = await database.fetch(
         "SELECT action, subject FROM audit_log WHERE workspace_id = $1 ORDER BY id", INSTALLATION
     )
-    assert [tuple(row.values()) for row in told] == [
+    assert [tuple(row.values()) for row in result] == [
         (f"admin_{deed}_user", user["id"]) for deed in ("create", "disable", "enable")
     ]
 
@@ -96,8 +96,8 @@ async def test_a_lost_password_is_forgotten_when_its_link_is_used_and_not_before
     header = await token_of(people.application.database, ada.default_workspace_id, ada.id)
     async with browser(people, ada.id) as there:
         # Nothing has to be said, so nothing may be sent, whatever it is said to be.
-        place, said = f"{USERS}/{ada.id}/reset-password", {"Content-Type": "application/json"}
-        assert (await people.client.post(place, headers=said, content=b"")).status_code == 200
+        place, output = f"{USERS}/{ada.id}/reset-password", {"Content-Type": "application/json"}
+        assert (await people.client.post(place, headers=output, content=b"")).status_code == 200
         made = await people.client.post(place)
         assert (await people.anonymous.post(SESSION, json=given)).status_code == 200
         assert (await there.client.get(SESSION)).status_code == 200

@@ -47,8 +47,8 @@ class Team:
         return found
 
     async def make(self, *automations: str, **more: Any) -> httpx2.Response:
-        wanted = {"name": "deploys", "approves": list(automations), "expires_at": soon(), **more}
-        return await self.page.ask("POST", "/tokens", json=wanted)
+        expected = {"name": "deploys", "approves": list(automations), "expires_at": soon(), **more}
+        return await self.page.ask("POST", "/tokens", json=expected)
 
     async def made(self, *automations: str, **more: Any) -> dict[str, str]:
         answer = await self.make(*automations, **more)
@@ -132,9 +132,9 @@ async def test_no_token_makes_a_token_that_approves(api: Api) -> None:
     async with team(api) as here:
         waits = await here.waiting()
         own = await here.made(waits["id"])
-        wanted = {"name": "more", "approves": [waits["id"]], "expires_at": soon(0.5)}
+        expected = {"name": "more", "approves": [waits["id"]], "expires_at": soon(0.5)}
         for header in ({"Authorization": f"Bearer {api.token}"}, own):
-            answer = await api.anonymous.post(f"{ROOT}/tokens", json=wanted, headers=header)
+            answer = await api.anonymous.post(f"{ROOT}/tokens", json=expected, headers=header)
             assert refused(answer) == (403, "person_needed")
             assert answer.json()["errors"][0]["pointer"] == "/approves"
 

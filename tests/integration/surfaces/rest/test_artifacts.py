@@ -104,11 +104,11 @@ async def test_artifacts_are_listed_a_page_at_a_time_and_by_what_they_are(
 
 async def test_an_artifact_tells_everything_but_its_bytes(artifacts: ArtifactServer) -> None:
     one = await artifacts.add()
-    told = (await artifacts.api.client.get(f"{BASE}/{one.id}")).json()
-    assert told["id"] == str(one.id)
-    assert told["sha256"] == hashlib.sha256(b"hello").hexdigest()
-    assert (told["size"], told["visibility"], told["run_id"]) == (5, "workspace", None)
-    assert "workspace_id" not in told
+    result = (await artifacts.api.client.get(f"{BASE}/{one.id}")).json()
+    assert result["id"] == str(one.id)
+    assert result["sha256"] == hashlib.sha256(b"hello").hexdigest()
+    assert (result["size"], result["visibility"], result["run_id"]) == (5, "workspace", None)
+    assert "workspace_id" not in result
 
 
 async def test_nothing_is_revealed_without_a_token(artifacts: ArtifactServer) -> None:
@@ -207,8 +207,8 @@ async def test_a_link_does_not_outlive_its_artifact(artifacts: ArtifactServer) -
     soon = datetime.now(UTC) + timedelta(hours=1)
     one = await artifacts.add(expires_at=soon)
     answer = await artifacts.api.client.post(f"{BASE}/{one.id}/link", json={"seconds": 604_800})
-    told = datetime.fromisoformat(answer.json()["expires_at"])
-    assert soon - timedelta(seconds=1) <= told <= soon
+    result = datetime.fromisoformat(answer.json()["expires_at"])
+    assert soon - timedelta(seconds=1) <= result <= soon
 
 
 @pytest.mark.parametrize(
@@ -324,21 +324,21 @@ async def test_no_name_leads_out_of_the_folder(artifacts: ArtifactServer) -> Non
     home = artifacts.bench.application.settings.home
     before = set(_tree(home))
     save = artifacts_capability(artifacts.blobs, artifacts.bench.application.limits).handler
-    taken: list[UUID] = []
+    accepted: list[UUID] = []
     refusals: set[str] = set()
     for text in _traversals():
         try:
             async with artifacts.bench.application.database.transaction() as tx:
                 run = RunRef(generate_id(), generate_id(), text)
-                told = await save(Call(artifacts.bench, tx, run), {"name": text, "text": "x"})
-            taken.append(UUID(told["artifact_id"]))
+                result = await save(Call(artifacts.bench, tx, run), {"name": text, "text": "x"})
+            accepted.append(UUID(result["artifact_id"]))
         except Invalid as refused:
             refusals.add(refused.code)
     assert refusals == {"artifact_name"}
     new = set(_tree(home)) - before
-    assert len(new) == len(taken) > 0
+    assert len(new) == len(accepted) > 0
     assert all(path.startswith("artifacts/") and ".." not in path for path in new)
-    for artifact_id in taken:
+    for artifact_id in accepted:
         got = await artifacts.api.client.get(f"{BASE}/{artifact_id}/content")
         assert got.status_code == 200
         assert "/" not in got.headers["content-disposition"].partition("filename*")[0]

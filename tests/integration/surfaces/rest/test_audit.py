@@ -64,8 +64,8 @@ async def test_actions_are_recorded_with_their_actor(api: Api) -> None:
 
     entries = (await _get(api))["items"]
 
-    told = [(entry["action"], entry["subject"]) for entry in entries]
-    assert told == [
+    result = [(entry["action"], entry["subject"]) for entry in entries]
+    assert result == [
         ("run_automation", automation_id),
         ("activate_automation", automation_id),
         ("create_automation", automation_id),

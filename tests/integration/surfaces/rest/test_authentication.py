@@ -135,8 +135,8 @@ def _is_open(method: str, target: str) -> bool:
         method == open_method
         and len(path.split("/")) == len(open_path.split("/"))
         and all(
-            wanted == given or (wanted.startswith("{") and given)
-            for wanted, given in zip(open_path.split("/"), path.split("/"), strict=True)
+            expected == given or (expected.startswith("{") and given)
+            for expected, given in zip(open_path.split("/"), path.split("/"), strict=True)
         )
         for open_method, open_path in PUBLIC
     )

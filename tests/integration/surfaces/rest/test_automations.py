@@ -72,11 +72,11 @@ _NO_JSON: list[tuple[bytes, int, list[str] | None]] = [
 
 
 async def test_a_declarative_integration_is_saved_as_it_is_printed(api: Api) -> None:
-    judged = await api.client.post(f"{V1}/validate", json=PRINTED)
-    assert (judged.status_code, judged.json()["ok"]) == (200, True), judged.text
+    validated = await api.client.post(f"{V1}/validate", json=PRINTED)
+    assert (validated.status_code, validated.json()["ok"]) == (200, True), validated.text
     found = (await api.client.get(f"{V1}/automations/{await _made(api, PRINTED)}")).json()
     assert found["name"] == PRINTED["name"]
-    assert found["definition"] == judged.json()["definition"]
+    assert found["definition"] == validated.json()["definition"]
     assert [one["action"] for one in found["definition"]["plan"]] == ["ingest_from_endpoint"]
     wrong = {**PRINTED, "trigger": {"kind": "cron", "cron": "every hour"}}
     refused = await api.client.post(f"{V1}/automations", json=wrong)
@@ -351,15 +351,15 @@ async def test_a_paused_automation_is_run_manually(api: Api, bench: Bench) -> No
 
 async def test_a_manual_run_needs_no_body(api: Api) -> None:
     place = f"{V1}/automations/{await _made(api)}/run"
-    said = {"Content-Type": "application/json"}
-    assert (await api.client.post(place, headers=said, content=b"")).status_code == 202
+    output = {"Content-Type": "application/json"}
+    assert (await api.client.post(place, headers=output, content=b"")).status_code == 202
     answer = await api.client.post(place)
     assert answer.status_code == 202, answer.text
 
 
 async def test_a_run_asked_for_twice_with_one_key_is_one_run(api: Api) -> None:
-    taken = {"schema": {"type": "object", "properties": {"a": {"type": "integer"}}}}
-    place = f"{V1}/automations/{await _made(api, _says(inputs=taken))}/run"
+    accepted = {"schema": {"type": "object", "properties": {"a": {"type": "integer"}}}}
+    place = f"{V1}/automations/{await _made(api, _says(inputs=accepted))}/run"
     body = {"inputs": {"a": 1}, "idempotency_key": "order 7"}
     first, second = [await api.client.post(place, json=body) for _ in range(2)]
     assert first.json()["run_id"] == second.json()["run_id"]
@@ -369,8 +369,8 @@ async def test_a_run_asked_for_twice_with_one_key_is_one_run(api: Api) -> None:
 
 
 async def test_the_header_of_a_manual_run_is_its_key_as_much_as_the_body_is(api: Api) -> None:
-    taken = {"schema": {"type": "object", "properties": {"a": {"type": "integer"}}}}
-    place = f"{V1}/automations/{await _made(api, _says(inputs=taken))}/run"
+    accepted = {"schema": {"type": "object", "properties": {"a": {"type": "integer"}}}}
+    place = f"{V1}/automations/{await _made(api, _says(inputs=accepted))}/run"
     key, inputs = {"Idempotency-Key": "order-7"}, {"inputs": {"a": 1}}
     first, second = [await api.client.post(place, json=inputs, headers=key) for _ in range(2)]
     assert first.status_code == second.status_code == 202

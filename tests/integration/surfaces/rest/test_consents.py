@@ -62,6 +62,6 @@ async def test_a_run_that_a_person_agrees_to_is_one_answer_and_one_run_in_the_lo
         run = await api.client.post(f"{ROOT}/automations/{made['id']}/run", json=body)
         assert run.status_code == 202, run.text
     entries = (await api.client.get(f"{ROOT}/audit")).json()["items"]
-    told = [(one["action"], one["subject"]) for one in reversed(entries)][-3:]
+    result = [(one["action"], one["subject"]) for one in reversed(entries)][-3:]
     started = ("run_automation", made["id"])
-    assert told == [("answer_consent", made["consent"]["consent_id"]), started, started]
+    assert result == [("answer_consent", made["consent"]["consent_id"]), started, started]

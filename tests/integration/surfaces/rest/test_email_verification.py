@@ -71,8 +71,8 @@ async def _page(bench: Bench, post: MailServerDouble) -> AsyncIterator[Page]:
 
 async def test_an_address_counts_once_its_code_is_entered(bench: Bench) -> None:
     async with _page(bench, MailServerDouble()) as page:
-        said = await page.set_email(OLD)
-        assert (said["email"], said["email_state"], said["pending_email"]) == (
+        output = await page.set_email(OLD)
+        assert (output["email"], output["email_state"], output["pending_email"]) == (
             OLD,
             "unverified",
             OLD,
@@ -87,22 +87,26 @@ async def test_an_address_counts_once_its_code_is_entered(bench: Bench) -> None:
         assert (await page.person())["email_state"] == "verified"
         # It works once.
         assert await page.enter(code) == 410
-        kept = "SELECT count(*) FROM email_verifications"
-        assert await page.api.application.database.fetchval(kept) == 0
+        stored = "SELECT count(*) FROM email_verifications"
+        assert await page.api.application.database.fetchval(stored) == 0
 
 
 async def test_a_verified_address_stays_in_force_until_the_new_one_is(bench: Bench) -> None:
     async with _page(bench, MailServerDouble()) as page:
         await page.set_email(OLD)
         assert await page.enter(page.code(OLD)) == 200
-        said = await page.set_email(NEW)
-        assert (said["email"], said["email_state"], said["pending_email"]) == (OLD, "verified", NEW)
+        output = await page.set_email(NEW)
+        assert (output["email"], output["email_state"], output["pending_email"]) == (
+            OLD,
+            "verified",
+            NEW,
+        )
         assert await page.reached() == OLD
         assert await page.enter(page.code(NEW)) == 200
         assert await page.reached() == NEW
-        told = page.post.messages[-1]
+        result = page.post.messages[-1]
         assert page.post.envelopes[-1].rcpt_tos == [OLD]
-        assert NEW in told.get_content()
+        assert NEW in result.get_content()
 
 
 async def test_a_code_is_for_the_newest_address_and_its_own_member(bench: Bench) -> None:
@@ -159,9 +163,9 @@ async def test_a_token_neither_sets_nor_verifies_an_address(bench: Bench) -> Non
 
 async def test_a_mail_that_is_not_taken_is_said_and_the_email_is_kept(bench: Bench) -> None:
     async with _page(bench, MailServerDouble(refusals={OLD: "550 no such mailbox"})) as page:
-        said = await page.set_email(OLD)
-        assert said["email"] == OLD
-        assert "could not be mailed" in said["email_note"]
+        output = await page.set_email(OLD)
+        assert output["email"] == OLD
+        assert "could not be mailed" in output["email_note"]
         again = await page.at.ask("POST", "/me/email/code")
         assert again.status_code >= 400
 
@@ -170,8 +174,8 @@ async def test_without_a_mail_server_nothing_can_be_verified(api: Api) -> None:
     async with browser(api, FIRST_MEMBER) as at:
         changed = await at.ask("PATCH", "/me", json={"email": OLD})
         assert changed.status_code == 200, changed.text
-        said = changed.json()
-        assert (said["email"], said["email_state"], said["pending_email"]) == (
+        output = changed.json()
+        assert (output["email"], output["email_state"], output["pending_email"]) == (
             OLD,
             "unverified",
             None,
@@ -183,6 +187,8 @@ async def test_without_a_mail_server_nothing_can_be_verified(api: Api) -> None:
 async def test_somebody_else_s_address_cannot_be_asked_for(bench: Bench) -> None:
     async with _page(bench, MailServerDouble()) as page:
         await make_person(page.api.application.database, NEW)
-        taken = await page.at.ask("PATCH", "/me", json={"email": NEW, "current_password": PASSWORD})
-        assert (taken.status_code, taken.json()["code"]) == (409, "email_taken")
+        accepted = await page.at.ask(
+            "PATCH", "/me", json={"email": NEW, "current_password": PASSWORD}
+        )
+        assert (accepted.status_code, accepted.json()["code"]) == (409, "email_taken")
         assert page.post.envelopes == []

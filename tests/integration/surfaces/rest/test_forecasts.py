@@ -18,17 +18,17 @@ async def test_the_price_is_read_before_an_automation_is_activated(api: Api) -> 
     hooked = document(ASK, triggers=[{"id": "hook", "type": "webhook"}], execution=caps)
     made = await api.client.post(f"{V1}/automations", json=hooked)
     place = f"{V1}/automations/{made.json()['id']}"
-    told = await api.client.get(f"{place}/forecast")
+    result = await api.client.get(f"{place}/forecast")
 
-    assert told.status_code == 200, told.text
-    assert compile_schema(FORECAST_SCHEMA, Limits()).findings(told.json(), "") == []
+    assert result.status_code == 200, result.text
+    assert compile_schema(FORECAST_SCHEMA, Limits()).findings(result.json(), "") == []
     # Nobody knows how often it is called, so its day is the cap on all of thirty days.
-    assert told.json()["caps"] == {
+    assert result.json()["caps"] == {
         "usd_per_run": "0.2",
         "usd_per_day": "2",
         "usd_per_month": "60",
     }
-    assert "at most $60 by its caps" in told.json()["sentence"]
+    assert "at most $60 by its caps" in result.json()["sentence"]
     assert (await api.client.get(place)).json()["state"] == "paused"
 
 
@@ -36,5 +36,5 @@ async def test_a_price_of_what_is_not_there_is_a_problem_and_strangers_get_none(
     nobody = await api.client.get(f"{V1}/automations/{generate_id()}/forecast")
     assert (nobody.status_code, nobody.json()["code"]) == (404, "no_automation")
     assert (await api.client.get(f"{V1}/automations/x/forecast")).status_code == 422
-    stranger = await api.anonymous.get(f"{V1}/automations/{generate_id()}/forecast")
-    assert stranger.status_code == 401
+    anonymous = await api.anonymous.get(f"{V1}/automations/{generate_id()}/forecast")
+    assert anonymous.status_code == 401

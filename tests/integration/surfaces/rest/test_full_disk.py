@@ -21,7 +21,7 @@ from tests.kit.full_disk import full_disk, install_full_disk
 from tests.kit.mcp import RawMcpClient
 from tests.kit.webhooks import hook
 
-# What was seen of one application must not be reported the next.
+# What was seen of one application must not be reported for the next.
 pytestmark = pytest.mark.own_app
 PLAN = step("one", "transform_data", {"output": 1})
 BOARD = {"name": "Tasks"}
@@ -50,12 +50,12 @@ def _storage(shown: dict[str, Any]) -> bool:
 
 
 async def test_every_write_answers_507_and_readiness_follows(bench: Bench, api: Api) -> None:
-    kept = (await api.client.post("/api/v1/boards", json=BOARD)).json()
+    stored = (await api.client.post("/api/v1/boards", json=BOARD)).json()
     saved = await bench.save(document(PLAN))
     called = await hook(bench, api)
     writes: Sequence[tuple[str, str, Any]] = [
         ("POST", "/boards", {**BOARD, "name": "More"}),
-        ("POST", f"/boards/{kept['id']}/rows", {"rows": [{"title": "x"}]}),
+        ("POST", f"/boards/{stored['id']}/rows", {"rows": [{"title": "x"}]}),
         ("POST", f"/automations/{saved.automation_id}/run", {}),
         ("POST", "/automations", document(PLAN, name="another")),
         ("POST", "/pages", {"title": "A page", "content": "Words."}),
@@ -69,8 +69,8 @@ async def test_every_write_answers_507_and_readiness_follows(bench: Bench, api: 
             _judge(await api.client.request(method, f"/api/v1{path}", json=body))
         _judge(await called.fire({"a": 1}))
         wire = RawMcpClient(api.anonymous, api.address, api.token)
-        told = await wire.send("tools/call", {"name": "create_board", "arguments": BOARD})
-        assert "no disk space left" in told.text
+        result = await wire.send("tools/call", {"name": "create_board", "arguments": BOARD})
+        assert "no disk space left" in result.text
         assert (await api.client.get("/api/v1/automations")).status_code == 200
         for path in ("/api/v1/health/ready", "/api/v1/health", "/readyz", "/healthz"):
             assert not _storage(await _until(api, path, 503))

@@ -15,7 +15,7 @@ from tests.kit.bench import Bench, document, step
 from tests.kit.people import make_person, token_of
 from tests.kit.prometheus import read_metrics, value
 
-# What was seen of one application must not be reported the next.
+# What was seen of one application must not be reported for the next.
 pytestmark = pytest.mark.own_app
 PLAN = step("one", "transform_data", {"output": 1})
 SCHEDULE = {"id": "daily", "type": "schedule", "config": {"cron": "0 9 * * *", "timezone": "UTC"}}

@@ -91,8 +91,8 @@ async def test_an_invited_person_joins_by_the_link_and_not_before(people: Api) -
         f"{ROOT}/invitations", json={"email": "ADA@example.org", "role": "viewer"}
     )
     assert again.json()["code"] == "already_member"
-    told = await people.application.database.fetch("SELECT action FROM audit_log ORDER BY id")
-    assert {"invite_member", "member_joined", "sign_in"} <= {row["action"] for row in told}
+    result = await people.application.database.fetch("SELECT action FROM audit_log ORDER BY id")
+    assert {"invite_member", "member_joined", "sign_in"} <= {row["action"] for row in result}
 
 
 async def _look(api: Api, token: str, **more: Any) -> httpx2.Response:
@@ -212,11 +212,11 @@ async def test_an_invitation_is_used_once_ends_when_taken_back_and_with_its_make
     assert statuses[200] == 1
     assert statuses[200] + statuses[410] + statuses[403] == 8
 
-    taken = await _invited(people, "bo@example.org")
+    accepted = await _invited(people, "bo@example.org")
     listed = (await people.client.get(f"{ROOT}/members")).json()["invitations"]
     gone = await people.client.delete(f"{ROOT}/invitations/{listed[0]['id']}")
     assert gone.status_code == 204
-    assert (await _come(people, taken)).status_code == 410
+    assert (await _come(people, accepted)).status_code == 410
 
     replaced = await _invited(people, "cy@example.org", "viewer")
     await _invited(people, "CY@example.org", "operator")
@@ -255,8 +255,8 @@ async def test_only_an_owner_names_changes_or_removes_owners_and_admins(people: 
 
     for by in (Role.VIEWER, Role.OPERATOR, Role.EDITOR):
         assert await change(by, other.id, "operator") == 403
-        told = await people.anonymous.post(f"{ROOT}/invitations", json={}, headers=headers[by])
-        assert told.json()["detail"] == (
+        result = await people.anonymous.post(f"{ROOT}/invitations", json={}, headers=headers[by])
+        assert result.json()["detail"] == (
             f"Your role here ({by}) may not look after members and what is theirs; "
             "that takes admin or more."
         )
@@ -358,8 +358,8 @@ async def test_a_workspace_is_made_renamed_bounded_and_looked_at_by_its_people(
             assert refused.status_code == 422, usd
         changed = await owner.ask("PATCH", where, json={"cost_cap_daily_usd": 2.5, "name": "Den"})
         assert (changed.json()["name"], changed.json()["cost_cap_daily_usd"]) == ("Den", 2.5)
-        kept = await owner.ask("PATCH", where, json={"name": "Den"})
-        assert kept.json()["cost_cap_daily_usd"] == 2.5
+        stored = await owner.ask("PATCH", where, json={"name": "Den"})
+        assert stored.json()["cost_cap_daily_usd"] == 2.5
         cleared = await owner.ask("PATCH", where, json={"cost_cap_daily_usd": None})
         assert cleared.json()["cost_cap_daily_usd"] is None
 

@@ -17,8 +17,8 @@ V1 = "/api/v1"
 async def _codes(api: Api, path: str, written: dict[str, Any]) -> tuple[str, list[dict[str, Any]]]:
     answer = await api.client.post(f"{V1}/{path}", json=written)
     assert answer.status_code in (200, 201), answer.text
-    said = answer.json()
-    return str(said.get("id")), said["warnings"]
+    output = answer.json()
+    return str(output.get("id")), output["warnings"]
 
 
 async def test_a_part_that_every_run_needs_is_reported_early_and_blocks_activation(
@@ -31,9 +31,9 @@ async def test_a_part_that_every_run_needs_is_reported_early_and_blocks_activati
     assert [one["code"] for one in warnings] == ["not_connected"]
     answer = await api.client.post(f"{V1}/automations/{made}/activate")
     assert answer.status_code == 409, answer.text
-    said = answer.json()
-    assert said["code"] == "parts_missing"
-    assert [(one["pointer"], one["code"]) for one in said["errors"]] == [
+    output = answer.json()
+    assert output["code"] == "parts_missing"
+    assert [(one["pointer"], one["code"]) for one in output["errors"]] == [
         ("/plan/0", "not_connected")
     ]
     shown = await api.client.get(f"{V1}/automations/{made}")

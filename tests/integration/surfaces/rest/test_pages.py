@@ -21,7 +21,7 @@ async def test_a_page_lives_its_whole_life_over_rest(api: Api) -> None:
     asked = await client.get(f"{BASE}/query", params={"q": "plam", "limit": 3})
     posted = await client.post(f"{BASE}/query", json={"text": "tea"})
     changed = await client.patch(f"{BASE}/pages/plan", json={"body": "Coffee at ten."})
-    told = await client.get(f"{BASE}/pages/plan/timeline")
+    result = await client.get(f"{BASE}/pages/plan/timeline")
     gone = await client.delete(f"{BASE}/pages/plan")
     missing = await client.get(f"{BASE}/pages/plan")
     back = await client.post(f"{BASE}/pages/plan/restore", json={})
@@ -36,7 +36,7 @@ async def test_a_page_lives_its_whole_life_over_rest(api: Api) -> None:
         assert [page["slug"] for page in found.json()["pages"]] == ["plan"], found.text
     assert asked.json()["used"] == ["text", "trigram"]
     assert changed.json()["became"] == "updated"
-    assert [entry["action"] for entry in told.json()["entries"]] == ["updated", "created"]
+    assert [entry["action"] for entry in result.json()["entries"]] == ["updated", "created"]
     assert gone.json()["changed"] is True
     assert (missing.status_code, missing.json()["code"]) == (404, "no_page")
     assert back.json()["changed"] is True

@@ -170,8 +170,8 @@ async def test_only_a_signed_in_browser_subscribes(world: World) -> None:
     ):
         program = await world.api.program.request(method, ROOT + path, json=body)
         assert (program.status_code, program.json()["code"]) == (409, "needs_session"), path
-        stranger = await world.api.anonymous.request(method, ROOT + path, json=body)
-        assert stranger.status_code == 401, path
+        anonymous = await world.api.anonymous.request(method, ROOT + path, json=body)
+        assert anonymous.status_code == 401, path
     assert await world.listed() == []
 
 
@@ -255,8 +255,8 @@ async def test_another_members_subscription_is_neither_listed_nor_changed(world:
             assert (answer.status_code, answer.json()["code"]) == (404, "no_subscription")
         # Who has learned the address, and not the keys, cannot take it over.
         stolen = replace(await world.browser(), endpoint=made.endpoint)
-        taken = await at.ask("POST", SUBSCRIPTIONS, json=stolen.as_json())
-        assert (taken.status_code, taken.json()["code"]) == (409, "subscription_taken")
+        accepted = await at.ask("POST", SUBSCRIPTIONS, json=stolen.as_json())
+        assert (accepted.status_code, accepted.json()["code"]) == (409, "subscription_taken")
         assert [one["id"] for one in await world.listed()] == [saved["id"]]
         # The same browser, with another person signed in, is theirs from then on.
         await world.register(made, at)
@@ -398,13 +398,13 @@ async def test_failures_and_the_pause_are_shown(world: World) -> None:
 @pytest.mark.parametrize("status", [404, 410])
 async def test_a_browser_that_is_gone_is_removed(world: World, status: int) -> None:
     _, saved = await world.subscribe()
-    kept, _ = await world.subscribe()
+    stored, _ = await world.subscribe()
     await world.draft()
     world.service.script = [http_answer(status, b"")]
     await world.deliver()
     left = await world.listed()
     assert len(left) == 1
-    assert len(kept.shown) + (left[0]["id"] == saved["id"]) == 1
+    assert len(stored.shown) + (left[0]["id"] == saved["id"]) == 1
     assert len(await world.messages()) == 1
 
 

@@ -34,15 +34,15 @@ async def test_a_change_is_rehearsed_before_it_is_saved(api: Api, bench: Bench) 
             },
         }
         plan["plan"][0]["config"]["title"] = "Good morning"
-        told = await api.client.post(place, json={"candidate": {"definition": plan}})
-    assert told.status_code == 201, told.text
-    [difference] = told.json()["firings"][0]["differences"]
+        result = await api.client.post(place, json={"candidate": {"definition": plan}})
+    assert result.status_code == 201, result.text
+    [difference] = result.json()["firings"][0]["differences"]
     assert (difference["kind"], difference["fields"]) == (
         "changed",
         [{"pointer": "/title", "then": "Hello", "now": "Good morning"}],
     )
-    again = await api.client.get(f"{V1}/rehearsals/{told.json()['rehearsal_id']}")
-    assert again.json() == told.json()
+    again = await api.client.get(f"{V1}/rehearsals/{result.json()['rehearsal_id']}")
+    assert again.json() == result.json()
     listed = (await api.client.get(f"{V1}/runs")).json()
     assert len(listed["items"]) == 1, "rehearsals are no runs of the automation"
     assert (await api.client.get(f"{V1}/rehearsals/{generate_id()}")).status_code == 404

@@ -53,11 +53,11 @@ async def test_what_a_script_says_is_reported_while_it_runs_and_read_afterwards(
         assert sorted(lines) == ["careful", "first <b>line</b>"]
         bench.outside.release.set()
         rest = await _to_the_end(api, f"{path}/stream", before[-1]["id"])
-    said = [event["data"] for event in (*before, *rest) if event["event"] == "output"]
-    assert [row["seq"] for row in said] == [1, 2, 3, 4]
+    output = [event["data"] for event in (*before, *rest) if event["event"] == "output"]
+    assert [row["seq"] for row in output] == [1, 2, 3, 4]
     # Two pipes are heard as they come, so the first two may have changed places.
-    assert sorted(row["stream"] for row in said[:2]) == ["err", "out"]
-    assert [row["stream"] for row in said[2:]] == ["out", "end"]
+    assert sorted(row["stream"] for row in output[:2]) == ["err", "out"]
+    assert [row["stream"] for row in output[2:]] == ["out", "end"]
     kinds = [event["event"] for event in rest]
     assert kinds.index("step") > max(n for n, kind in enumerate(kinds) if kind == "output")
     assert kinds[-1] == "end"

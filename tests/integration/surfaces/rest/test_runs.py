@@ -194,9 +194,9 @@ async def test_a_page_hears_of_everything_over_one_stream(api: Api, bench: Bench
         )
         other = await bench.dispatch(ONE)
         (asked,) = (await api.client.get("/api/v1/approvals")).json()["approvals"]
-        said = {"decision": "approved"}
+        output = {"decision": "approved"}
         answer = await api.client.post(
-            f"/api/v1/approvals/{asked['approval_id']}/answer", json=said
+            f"/api/v1/approvals/{asked['approval_id']}/answer", json=output
         )
         assert answer.status_code == 200, answer.text
         last = next(event["id"] for event in reversed(before) if "id" in event)

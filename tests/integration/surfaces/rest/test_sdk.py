@@ -54,8 +54,8 @@ async def _deno(folder: Path, *text: str, **env: str) -> tuple[int, str]:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
     )
-    said, _ = await process.communicate()
-    return process.returncode or 0, said.decode()
+    output, _ = await process.communicate()
+    return process.returncode or 0, output.decode()
 
 
 async def test_the_sdk_is_served_to_everybody_and_works_on_any_machine(
@@ -71,7 +71,7 @@ async def test_the_sdk_is_served_to_everybody_and_works_on_any_machine(
     script = tmp_path / "mine.ts"
     script.write_text(SCRIPT.replace("ADDRESS", api.address))
     host = api.address.removeprefix("http://")
-    code, said = await _deno(
+    code, output = await _deno(
         tmp_path,
         "run",
         f"--allow-import={host}",
@@ -83,8 +83,8 @@ async def test_the_sdk_is_served_to_everybody_and_works_on_any_machine(
         BRAINS_MCP_URL=f"{api.address}/mcp",
         BRAINS_RUN_TOKEN=api.token,
     )
-    lines = [line for line in said.splitlines() if not line.startswith(("Download", "Check"))]
-    assert code == 0, said
+    lines = [line for line in output.splitlines() if not line.startswith(("Download", "Check"))]
+    assert code == 0, output
     assert lines[:2] == ["1 Acme 1 2 null", "true"]
     assert lines[2].endswith("404 true")
     # What only a run has is refused by the server, and bad arguments too.
@@ -128,9 +128,9 @@ async def test_the_sdk_and_the_types_for_an_editor_check_without_a_network(tmp_p
         'const no: string = (await brains.http_request({ url: "https://a.example/" })).status;\n'
     )
     files = ("automation-sdk-v1.ts", "imported.ts", "good.ts", "bad.ts")
-    code, said = await _deno(tmp_path, "check", "--no-remote", "--no-config", *files)
+    code, output = await _deno(tmp_path, "check", "--no-remote", "--no-config", *files)
     assert code != 0
-    places = re.findall(r"/([a-z0-9.-]+\.ts:\d+):\d+", said)
+    places = re.findall(r"/([a-z0-9.-]+\.ts:\d+):\d+", output)
     # Only what is wrong is found, and all of it.
     wrong = {f"bad.ts:{line}" for line in (2, 3, 4, 5, 6)}
-    assert {place for place in places if ".d.ts" not in place} == wrong, said
+    assert {place for place in places if ".d.ts" not in place} == wrong, output

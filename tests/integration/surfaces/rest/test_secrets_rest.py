@@ -28,14 +28,14 @@ async def test_a_secret_goes_in_is_listed_and_is_forgotten(api: Api) -> None:
     assert (clash.status_code, clash.json()["code"]) == (409, "secret_name_case")
     gone = [await api.client.delete(f"{ROOT}/secrets/billing_key") for _ in range(2)]
     assert [answer.json() for answer in gone] == [{"deleted": 1}, {"deleted": 0}]
-    kept = await api.client.post(
+    stored = await api.client.post(
         f"{ROOT}/publisher-secrets", json={"name": "BILLING_KEY", "value": VALUE}
     )
-    assert kept.status_code == 201
+    assert stored.status_code == 201
     assert (await api.client.delete(f"{ROOT}/publisher-secrets/BILLING_KEY")).json() == {
         "deleted": 1
     }
-    for answer in (made, listed, nobody, clash, *gone, kept):
+    for answer in (made, listed, nobody, clash, *gone, stored):
         assert VALUE not in answer.text
     assert (await api.anonymous.get(f"{ROOT}/secrets")).status_code == 401
 

@@ -60,21 +60,21 @@ async def test_a_port_that_is_taken_is_a_problem_with_a_way_out(api: Api) -> Non
     services = application_services(api.application)
     settings = replace(services.settings, port=int(api.address.rpartition(":")[2]))
 
-    with pytest.raises(Conflict) as told:
+    with pytest.raises(Conflict) as result:
         await serve(build_api(services), settings, ready=lambda _: None, stop=asyncio.Event())
 
-    assert (told.value.code, str(settings.port) in told.value.detail) == ("port_in_use", True)
-    assert "MAINSPRING_PORT" in str(told.value.suggestion)
+    assert (result.value.code, str(settings.port) in result.value.detail) == ("port_in_use", True)
+    assert "MAINSPRING_PORT" in str(result.value.suggestion)
 
 
 async def test_an_address_that_is_not_ours_is_a_problem_too(api: Api) -> None:
     services = application_services(api.application)
     settings = replace(services.settings, host="192.0.2.1")
 
-    with pytest.raises(Invalid) as told:
+    with pytest.raises(Invalid) as result:
         await serve(build_api(services), settings, ready=lambda _: None, stop=asyncio.Event())
 
-    assert told.value.code == "cannot_listen"
+    assert result.value.code == "cannot_listen"
 
 
 async def test_the_server_does_not_say_what_it_is_made_of(api: Api) -> None:

@@ -90,10 +90,10 @@ async def test_what_the_browser_holds_is_kept_as_a_hash_alone(people: Api) -> No
 
 async def test_signing_out_ends_the_session_even_with_a_saved_cookie(people: Api) -> None:
     async with browser(people, FIRST_MEMBER) as owner:
-        kept = owner.cookie
+        stored = owner.cookie
         answer = await owner.ask("DELETE", "/session")
         assert answer.status_code == 204
         assert "Max-Age=0" in answer.headers["set-cookie"]
-        after = await people.anonymous.get(SESSION, headers={"Cookie": f"mainspring={kept}"})
+        after = await people.anonymous.get(SESSION, headers={"Cookie": f"mainspring={stored}"})
         assert after.status_code == 401
     assert len(await _entries(people, "sign_out")) == 1

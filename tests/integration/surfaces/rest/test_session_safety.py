@@ -146,8 +146,8 @@ async def test_a_page_changes_and_reads_only_the_workspace_that_it_shows(people:
         for headers in ({}, {"X-Workspace": made}):
             assert (await owner.ask("GET", "/automations", headers=headers)).status_code == 200
         # A token has one workspace, whatever a program says next to it.
-        beside = await people.program.get(f"{ROOT}/automations", headers={"X-Workspace": made})
-        assert beside.status_code == 200
+        other = await people.program.get(f"{ROOT}/automations", headers={"X-Workspace": made})
+        assert other.status_code == 200
         back = {"workspace_id": first}
         returned = await owner.ask("POST", "/session/workspace", json=back, headers=shows)
         assert returned.status_code == 200
@@ -203,8 +203,8 @@ async def test_every_sign_in_is_a_new_session_whatever_was_planted_or_there_befo
 
     assert first != second
     client.cookies.clear()
-    for kept, expected in ((first, 401), (second, 200)):
-        answer = await client.get(SESSION, headers={"Cookie": f"mainspring={kept}"})
+    for stored, expected in ((first, 401), (second, 200)):
+        answer = await client.get(SESSION, headers={"Cookie": f"mainspring={stored}"})
         assert answer.status_code == expected
 
 

@@ -110,8 +110,8 @@ async def test_codes_run_out_and_cannot_be_guessed_for_long(api: Api) -> None:
     assert _code(await _collect(api, begun)) == (410, "code_over")
     async with browser(api, FIRST_MEMBER) as page:
         tries = [
-            await page.ask("POST", f"{BEGIN}/look", json={"code": f"BBBB-BBB{letter}"})
-            for letter in "BCDFGHJKLMNPQ"
+            await page.ask("POST", f"{BEGIN}/look", json={"code": f"BBBB-BBB{mail}"})
+            for mail in "BCDFGHJKLMNPQ"
         ]
     assert {one.status_code for one in tries} == {410, 429}
 
@@ -153,11 +153,11 @@ async def test_a_terminal_session_is_a_program_until_a_call_was_confirmed(api: A
 
     agreed = await _ask(api, session, "POST", path, body, _said("POST", path, body))
     assert (agreed.status_code, agreed.json()["consent"]["status"]) == (200, "agreed")
-    kept = await api.application.database.fetchrow(
+    stored = await api.application.database.fetchrow(
         "SELECT detail FROM audit_log WHERE action = 'answer_consent' ORDER BY id DESC"
     )
-    assert kept is not None
-    assert kept["detail"]["channel"] == "terminal"
+    assert stored is not None
+    assert stored["detail"]["channel"] == "terminal"
     assert (await _ask(api, session, "DELETE", "/session")).status_code == 204
     assert _code(await _ask(api, session, "GET", "/session")) == (401, "unknown_token")
 

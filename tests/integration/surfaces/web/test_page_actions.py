@@ -17,10 +17,10 @@ async def test_saving_a_draft_links_to_a_page_where_a_person_activates_it(
     api: Api,
 ) -> None:
     saved = await api.client.post(f"{ROOT}/capabilities/save_automation_draft", json=draft())
-    told = saved.json()
-    assert told["state"] == "paused", saved.text
-    place = urlsplit(told["admin_url"]).path
-    assert place == f"/automations/{told['automation_id']}"
+    result = saved.json()
+    assert result["state"] == "paused", saved.text
+    place = urlsplit(result["admin_url"]).path
+    assert place == f"/automations/{result['automation_id']}"
 
     application = api.application
     vera = await make_person(

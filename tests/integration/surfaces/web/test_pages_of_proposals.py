@@ -17,22 +17,22 @@ async def test_a_proposal_is_answered_changed_and_saved_by_a_browser_alone(api: 
     board = made.json()["id"]
     async with browser(api, FIRST_MEMBER) as owner:
         asked = {"text": WORDS, "timezone": "Europe/Berlin"}
-        told = (await owner.ask("POST", "/proposals", json=asked)).json()
-        place = urlsplit(told["url"]).path
-        assert place == f"/proposals/{told['proposal_id']}"
+        result = (await owner.ask("POST", "/proposals", json=asked)).json()
+        place = urlsplit(result["url"]).path
+        assert place == f"/proposals/{result['proposal_id']}"
         page = await owner.client.get(place)
         assert page.headers["Content-Type"] == "text/html; charset=utf-8"
         # Whose names are hostile is reported as it is, and never by the page itself.
         assert EVIL not in page.text
-        [question] = told["questions"]
+        [question] = result["questions"]
         assert {"label": EVIL, "value": board} in question["choices"]
 
-        wrong = {"revision": told["revision"], "answers": {question["id"]: 7}}
+        wrong = {"revision": result["revision"], "answers": {question["id"]: 7}}
         refused = await owner.ask("POST", f"{place}/refine", json=wrong)
         assert refused.status_code == 422
         assert refused.json()["errors"][0]["pointer"] == f"/answers/{question['id']}"
         right = {
-            "revision": told["revision"],
+            "revision": result["revision"],
             "answers": {question["id"]: board},
             "edits": [{"pointer": "/name", "value": EVIL}],
         }
@@ -55,10 +55,10 @@ async def test_a_proposal_is_answered_changed_and_saved_by_a_browser_alone(api: 
         assert (program.status_code, program.json()["code"]) == (403, "person_needed")
         saved = await owner.ask("POST", f"{place}/save", json=read)
         assert saved.status_code == 201, saved.text
-        kept = (await owner.ask("GET", f"/automations/{saved.json()['automation_id']}")).json()
-        assert (kept["name"], kept["state"]) == (EVIL, "paused")
+        stored = (await owner.ask("GET", f"/automations/{saved.json()['automation_id']}")).json()
+        assert (stored["name"], stored["state"]) == (EVIL, "paused")
 
-        change = {"text": "call it Watch", "automation_id": kept["id"]}
+        change = {"text": "call it Watch", "automation_id": stored["id"]}
         patch = (await owner.ask("POST", "/proposals", json=change)).json()
         assert patch["review"]["change"] is not None
         assert (await owner.ask("DELETE", f"/proposals/{patch['proposal_id']}")).status_code == 200
@@ -67,20 +67,20 @@ async def test_a_proposal_is_answered_changed_and_saved_by_a_browser_alone(api: 
 async def test_requests_are_kept_under_any_name_and_forgotten(api: Api) -> None:
     async with browser(api, FIRST_MEMBER) as owner:
         name = "Mine%20%2F%20%3Cb%3E%3F%23"
-        kept = await owner.ask("PUT", f"/prompts/{name}", json={"text": WORDS})
-        assert kept.status_code == 200, kept.text
+        stored = await owner.ask("PUT", f"/prompts/{name}", json={"text": WORDS})
+        assert stored.status_code == 200, stored.text
         listed = (await owner.ask("GET", "/prompts")).json()
         assert [(one["name"], one["text"]) for one in listed["prompts"]] == [
             ("Mine / <b>?#", WORDS)
         ]
         assert listed["starters"]
-        await owner.ask("DELETE", f"/prompts/{kept.json()['id']}")
+        await owner.ask("DELETE", f"/prompts/{stored.json()['id']}")
         assert (await owner.ask("GET", "/prompts")).json()["prompts"] == []
 
 
 async def test_the_filters_of_templates_are_reported_with_what_they_take(api: Api) -> None:
-    told = (await api.client.get(f"{ROOT}/schemas/templates")).json()
-    filters = {one["name"]: one for one in told["filters"]}
+    result = (await api.client.get(f"{ROOT}/schemas/templates")).json()
+    filters = {one["name"]: one for one in result["filters"]}
     assert filters["replace"]["parameters"] == ["old", "new", "count=null"]
-    assert all(one["description"] for one in (*told["filters"], *told["tests"]))
-    assert "defined" in {one["name"] for one in told["tests"]}
+    assert all(one["description"] for one in (*result["filters"], *result["tests"]))
+    assert "defined" in {one["name"] for one in result["tests"]}

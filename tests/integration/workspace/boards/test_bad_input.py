@@ -49,7 +49,7 @@ async def test_rows_that_do_not_fit_are_refused_with_their_places_and_none_is_ke
     boards = Boards(bench.application)
     board = await boards.create(datasets=DATASETS)
     await boards.append(board, {"name": "kept", "state": "open", "free": {"any": [1]}})
-    before, told = await boards.rows(board), await boards.events()
+    before, result = await boards.rows(board), await boards.events()
     rows: list[Any] = [
         {"name": "a"},
         {"name": "b", "price": "12"},
@@ -97,7 +97,7 @@ async def test_rows_that_do_not_fit_are_refused_with_their_places_and_none_is_ke
         boards, Invalid, ["/row"], "append_board_rows", board_id=board, rows=[{"a": 1}], row=1
     )
     assert await boards.rows(board) == before
-    assert await boards.events() == told
+    assert await boards.events() == result
 
 
 async def test_a_change_of_rows_that_cannot_be_made_is_refused_as_a_whole(bench: Bench) -> None:

@@ -21,9 +21,9 @@ async def test_every_face_of_a_board_does_what_it_says(api: Api) -> None:
     made = await ask("POST", "", 201, json={"name": "CRM", "datasets": KEYED})
     one = f"/{made['id']}"
     rows = [{"url": "a", "n": 1}, {"url": "b", "n": 2}, {"url": "a"}]
-    told = await ask("POST", f"{one}/rows", json={"rows": rows})
-    assert (told["appended"], told["skipped"]) == (2, 1)
-    a, b = told["row_ids"]
+    result = await ask("POST", f"{one}/rows", json={"rows": rows})
+    assert (result["appended"], result["skipped"]) == (2, 1)
+    a, b = result["row_ids"]
     await ask("PATCH", f"{one}/rows", json={"rows": [{"row_id": a, "n": 5}]})
     await ask("DELETE", f"{one}/rows", params={"row_ids": [b]})
     asked = {"dataset": "default", "offset": 0, "limit": 1, "include_deleted": "true"}

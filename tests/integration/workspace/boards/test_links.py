@@ -91,20 +91,20 @@ async def test_events_of_a_calendar_that_cannot_be_read_are_counted_and_reported
             adapter_op="ics.list_events",
             params=params,
         )
-        told = await boards.call("refresh_dataset", recipe_id=recipe["id"])
+        result = await boards.call("refresh_dataset", recipe_id=recipe["id"])
         asked = await boards.call(
             "adapter_query", kind="ics", op="ics.list_events", ref={"url": url}, params=params
         )
-        [kept] = (await boards.call("list_board_links", board_id=board_id))["links"][0]["recipes"]
+        [stored] = (await boards.call("list_board_links", board_id=board_id))["links"][0]["recipes"]
         assert values(await boards.rows(board_id, "events"), "uid") == ["good"]
 
     why = "The event 'without' is left out: it has no DTSTART."
-    assert (told["total"], told["left_out"]) == (1, 1)
-    assert told["problems"] == [{"row": 1, "detail": why, "code": "unreadable_event"}]
+    assert (result["total"], result["left_out"]) == (1, 1)
+    assert result["problems"] == [{"row": 1, "detail": why, "code": "unreadable_event"}]
     assert (asked["count"], asked["left_out"]) == (1, 1)
     assert asked["problems"] == [{"detail": why, "code": "unreadable_event"}]
-    assert kept["last_error"]["code"] == "rows_left_out"
-    assert why in kept["last_error"]["detail"]
+    assert stored["last_error"]["code"] == "rows_left_out"
+    assert why in stored["last_error"]["detail"]
 
 
 async def test_a_recipe_leaves_its_dataset_before_the_first_refresh(bench: Bench) -> None:
@@ -221,7 +221,7 @@ def _pull(github: GitHubDouble, number: int) -> None:
 
 
 async def _filled(boards: Boards) -> tuple[str, dict[str, Any]]:
-    """The story as requested: a board, a link to a repository, and a recipe by the hour."""
+    """The documented story: a board, a link to a repository, and a recipe by the hour."""
     board_id = await boards.create("Work")
     link = await boards.call(
         "create_board_link",
@@ -264,10 +264,10 @@ async def test_pull_requests_of_a_repository_fill_a_board_by_a_schedule(bench: B
                 {"capability": "refresh_dataset", "params": {"recipe_id": recipe["id"]}}
             ]
             again = {"link_id": recipe["link_id"], "dataset_name": "prs"}
-            taken = await _refused(
+            accepted = await _refused(
                 boards, "create_dataset_recipe", **again, adapter_op="github.list_issues"
             )
-            assert (type(taken), _places(taken)) == (Conflict, ["/dataset_name"])
+            assert (type(accepted), _places(accepted)) == (Conflict, ["/dataset_name"])
 
             # The engine runs it as it runs every automation, with a grant for this recipe alone.
             run = await here.application.dispatcher.dispatch(
@@ -315,8 +315,8 @@ async def test_a_row_keeps_its_id_and_nothing_is_written_twice(bench: Bench) -> 
             gone = pulls.pop(0)
             pulls[0]["title"] = "Changed"
             _pull(github, 4)
-            told = await boards.call("refresh_dataset", recipe_id=recipe["id"])
-            assert (told["appended"], told["updated"], told["deleted"]) == (1, 1, 1)
+            result = await boards.call("refresh_dataset", recipe_id=recipe["id"])
+            assert (result["appended"], result["updated"], result["deleted"]) == (1, 1, 1)
             pulls.append(gone)
             back = await boards.call("refresh_dataset", recipe_id=recipe["id"])
             assert (back["restored"], back["appended"], back["total"]) == (1, 0, 4)
@@ -345,31 +345,31 @@ async def test_what_goes_wrong_is_shown_on_the_board_and_changes_no_row(bench: B
                 await _refused(boards, "refresh_dataset", recipe_id=recipe["id"]), UpstreamError
             )
         shown = await boards.call("get_board", board_id=board_id, dataset="incidents")
-        [kept] = shown["links"][0]["recipes"]
-        assert kept["failures_in_row"] == 2
-        assert kept["last_error"]["detail"] == "127.0.0.1 failed with status 503."
-        assert kept["last_failed_at"] >= kept["last_refreshed_at"]
+        [stored] = shown["links"][0]["recipes"]
+        assert stored["failures_in_row"] == 2
+        assert stored["last_error"]["detail"] == "127.0.0.1 failed with status 503."
+        assert stored["last_failed_at"] >= stored["last_refreshed_at"]
         assert values(shown["data"]["datasets"]["incidents"]["rows"], "v") == ["a", "b"]
 
         # A row that does not fit and one that came twice are reported; the others go on.
         web.put_json(
             "/rows", [{"id": 1, "v": {"x": 1}}, {"id": 3, "v": "c"}, {"id": 3, "v": "d"}, {"v": 0}]
         )
-        told = await boards.call("refresh_dataset", recipe_id=recipe["id"])
-        assert (told["left_out"], told["duplicates"], told["duplicate_keys"]) == (2, 1, ["3"])
+        result = await boards.call("refresh_dataset", recipe_id=recipe["id"])
+        assert (result["left_out"], result["duplicates"], result["duplicate_keys"]) == (2, 1, ["3"])
         assert values(await boards.rows(board_id, "incidents"), "id", "v") == [(1, "a"), (3, "c")]
-        [kept] = (await boards.call("list_board_links", board_id=board_id))["links"][0]["recipes"]
-        assert (kept["failures_in_row"], kept["last_rows"]) == (0, 2)
-        assert kept["last_error"]["code"] == "rows_left_out"
+        [stored] = (await boards.call("list_board_links", board_id=board_id))["links"][0]["recipes"]
+        assert (stored["failures_in_row"], stored["last_rows"]) == (0, 2)
+        assert stored["last_error"]["code"] == "rows_left_out"
 
         web.put_json("/rows", [{"id": 1, "v": "a", "row_id": "theirs"}, {"id": 3, "v": "c"}])
-        told = await boards.call("refresh_dataset", recipe_id=recipe["id"])
-        assert (told["left_out"], told["renamed"]) == (0, {"row_id": "row_id_"})
+        result = await boards.call("refresh_dataset", recipe_id=recipe["id"])
+        assert (result["left_out"], result["renamed"]) == (0, {"row_id": "row_id_"})
         assert (await boards.rows(board_id, "incidents"))[0]["row_id_"] == "theirs"
         web.put_json("/rows", [])
         assert (await boards.call("refresh_dataset", recipe_id=recipe["id"]))["deleted"] == 2
-        [kept] = (await boards.call("list_board_links", board_id=board_id))["links"][0]["recipes"]
-        assert kept["last_error"] is None
+        [stored] = (await boards.call("list_board_links", board_id=board_id))["links"][0]["recipes"]
+        assert stored["last_error"] is None
         # For a board that was put away nothing is read, and nothing has failed.
         await boards.call("archive_board", board_id=board_id)
         away = await boards.call("refresh_dataset", recipe_id=recipe["id"])
@@ -392,12 +392,12 @@ async def test_rows_without_a_key_are_known_by_what_they_say(bench: Bench) -> No
         before = await boards.rows(board_id, "incidents")
         # A new dataset takes such rows too, its columns by the names that they have here.
         own = await _link(boards, await boards.create("Own"), web.put_json("/own", [{"row_id": 7}]))
-        told = await boards.call("refresh_dataset", recipe_id=own["id"])
-        assert (told["appended"], told["renamed"]) == (1, {"row_id": "row_id_"})
+        result = await boards.call("refresh_dataset", recipe_id=own["id"])
+        assert (result["appended"], result["renamed"]) == (1, {"row_id": "row_id_"})
         web.put_json("/rows", {"a": [{"n": 2.5}, {"n": 1}, {"n": 3}]})
-        told = await boards.call("refresh_dataset", recipe_id=recipe["id"])
+        result = await boards.call("refresh_dataset", recipe_id=recipe["id"])
 
-        assert (told["unchanged"], told["appended"], told["deleted"]) == (2, 1, 1)
+        assert (result["unchanged"], result["appended"], result["deleted"]) == (2, 1, 1)
         after = await boards.rows(board_id, "incidents")
         assert values(after, "amount") == [1, 2.5, 3]
         assert [row["row_id"] for row in after[:2]] == [before[0]["row_id"], before[2]["row_id"]]

@@ -32,10 +32,10 @@ async def test_columns_change_without_touching_rows_and_come_back(bench: Bench) 
         "appended"
     ] == 1
 
-    told = await boards.call(
+    result = await boards.call(
         "revert_board_part", board_id=board, part="columns", name="default", version=1
     )
-    assert told["version"] == 3
+    assert result["version"] == 3
     page = await boards.page(board)
     assert page["schema"]["columns"][1] == {
         "key": "price",
@@ -82,10 +82,10 @@ async def test_skills_forms_and_the_dashboard_are_kept_with_every_version(bench:
     assert values(shown["forms"], "name") == ["contact"]
     assert shown["dashboard"]["bytes"] == len(html.encode())
     assert (await boards.call("get_board_dashboard", board_id=board))["html"] == html
-    (kept,) = (await boards.call("list_board_skills", board_id=board))["skills"]
-    assert {key: kept[key] for key in better} == better
-    (kept,) = (await boards.call("list_board_forms", board_id=board))["forms"]
-    assert {key: kept[key] for key in form} == form
+    (stored,) = (await boards.call("list_board_skills", board_id=board))["skills"]
+    assert {key: stored[key] for key in better} == better
+    (stored,) = (await boards.call("list_board_forms", board_id=board))["forms"]
+    assert {key: stored[key] for key in form} == form
 
     revert = {"board_id": board, "version": 1}
     assert (await boards.call("revert_board_part", part="dashboard", **revert))["version"] == 3
@@ -93,8 +93,8 @@ async def test_skills_forms_and_the_dashboard_are_kept_with_every_version(bench:
     await boards.call("delete_board_skill", board_id=board, name="score")
     assert (await boards.call("list_board_skills", board_id=board))["skills"] == []
     await boards.call("revert_board_part", part="skill", name="score", **revert)
-    (kept,) = (await boards.call("list_board_skills", board_id=board))["skills"]
-    assert (kept["prompt"], kept["version"]) == ("Score it.", 4)
+    (stored,) = (await boards.call("list_board_skills", board_id=board))["skills"]
+    assert (stored["prompt"], stored["version"]) == ("Score it.", 4)
     versions = (await boards.call("list_board_versions", board_id=board, part="skill"))["versions"]
     assert values(versions, "version", "removed", "revert_of") == [
         (4, False, 1),
@@ -140,8 +140,8 @@ async def test_every_change_is_published_once_and_a_call_without_changes_publish
     await boards.call("update_board", board_id=board, datasets=[{"name": "more"}])
     await boards.call("update_board", board_id=board, name="Customers", archived=True)
 
-    told = await boards.events()
-    assert values(told, "change", "dataset", "count") == [
+    result = await boards.events()
+    assert values(result, "change", "dataset", "count") == [
         ("created", None, 0),
         ("rows_appended", "default", 150),
         ("rows_updated", "default", 1),
@@ -153,13 +153,13 @@ async def test_every_change_is_published_once_and_a_call_without_changes_publish
         ("details", None, 0),
         ("archived", None, 0),
     ]
-    assert (len(told[1]["row_ids"]), told[1]["row_ids_cut"]) == (100, True)
-    assert told[2]["row_ids"] == made["row_ids"][:1]
-    assert told[-1]["board_name"] == "Customers"
-    assert {event["by"]["kind"] for event in told} == {"member"}
+    assert (len(result[1]["row_ids"]), result[1]["row_ids_cut"]) == (100, True)
+    assert result[2]["row_ids"] == made["row_ids"][:1]
+    assert result[-1]["board_name"] == "Customers"
+    assert {event["by"]["kind"] for event in result} == {"member"}
     schema = bench.application.registry.events["board.changed"].payload_schema
     shape = compile_schema(schema, bench.application.limits)
-    assert [finding for event in told for finding in shape.findings(event)] == []
+    assert [finding for event in result for finding in shape.findings(event)] == []
 
 
 async def _outcomes(bench: Bench) -> list[str]:

@@ -69,8 +69,8 @@ async def test_rows_are_found_sorted_and_counted_as_they_are_asked_for(bench: Be
         assert refused.value.findings[0].pointer == pointer
 
     async def groups(**asked: Any) -> list[Any]:
-        told = await boards.call("summarize_board_rows", board_id=board, **asked)
-        return [(one["value"], one["number"]) for one in told["groups"]]
+        result = await boards.call("summarize_board_rows", board_id=board, **asked)
+        return [(one["value"], one["number"]) for one in result["groups"]]
 
     months = [("2026-01", 1), ("2026-02", 2), (None, 1)]
     assert await groups(by="due", per="month") == months

@@ -59,8 +59,8 @@ async def test_a_row_that_is_there_is_skipped_by_the_key_of_the_dataset_or_of_th
 
     given = {"dedupe_key_field": "id"}
     await boards.append(board, {"url": "c", "id": {"of": [7]}}, {"url": "d", "id": True}, **given)
-    known, taken = {"url": "e", "id": {"of": [7]}}, {"url": "d", "id": 8}
-    both = await boards.append(board, known, taken, {"url": "f", "id": 9}, **given)
+    known, accepted = {"url": "e", "id": {"of": [7]}}, {"url": "d", "id": 8}
+    both = await boards.append(board, known, accepted, {"url": "f", "id": 9}, **given)
     assert both["appended"] == 1, "a double by either field is one"
     free = await boards.append(board, {"a": 1}, {"a": 1}, dataset="notes")
     assert free["appended"] == 2, "without a key everything is appended"
@@ -98,8 +98,8 @@ async def test_a_change_touches_only_the_fields_it_names(bench: Bench) -> None:
     board = await boards.create(datasets=KEYED)
     a, b = (await boards.append(board, {"url": "a", "n": 1, "x": 1}, {"url": "b"}))["row_ids"]
     patches = [{"row_id": a, "n": 2, "new": None}, {"row_id": b, "url": "b"}]
-    told = await boards.call("update_board_rows", board_id=board, rows=patches)
-    assert (told["updated"], told["unchanged"], told["row_ids"]) == (1, 1, [a])
+    result = await boards.call("update_board_rows", board_id=board, rows=patches)
+    assert (result["updated"], result["unchanged"], result["row_ids"]) == (1, 1, [a])
     first, second = await boards.rows(board)
     assert (first["url"], first["n"], first["x"], first["new"]) == ("a", 2, 1, None)
     assert first["_updated_at"] > second["_updated_at"]
@@ -118,8 +118,8 @@ async def test_a_deleted_row_is_not_shown_or_counted_and_comes_back_to_its_place
     boards = Boards(bench.application)
     board = await boards.create(datasets=KEYED)
     ids = (await boards.append(board, *({"url": u} for u in "abc")))["row_ids"]
-    told = await boards.call("delete_board_rows", board_id=board, row_ids=[ids[1], ids[1]])
-    assert (told["deleted"], told["total"]) == (1, 2)
+    result = await boards.call("delete_board_rows", board_id=board, row_ids=[ids[1], ids[1]])
+    assert (result["deleted"], result["total"]) == (1, 2)
     assert values(await boards.rows(board), "url") == ["a", "c"]
     every = await boards.page(board, include_deleted=True)
     assert values(every["rows"], "url") == ["a", "b", "c"]

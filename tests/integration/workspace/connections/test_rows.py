@@ -32,10 +32,10 @@ async def test_an_alias_is_one_word_and_names_one_connection(here: WorkspaceData
         assert refused.value.findings[0].pointer == "/alias"
     async with here.transaction() as tx:
         made = await rows.add_http(tx, FIRST_WORKSPACE, FIRST_MEMBER, "tools", URL, auth="oauth")
-        with pytest.raises(Conflict) as taken:
+        with pytest.raises(Conflict) as accepted:
             await rows.add_http(tx, FIRST_WORKSPACE, FIRST_MEMBER, "tools", URL)
 
-        assert taken.value.code == "alias_taken"
+        assert accepted.value.code == "alias_taken"
         assert (made.state, made.command, made.oauth) == ("sign_in", (), {})
         assert await rows.find_named(tx, FIRST_WORKSPACE, "tools") == made
         assert await rows.list_connections(tx, FIRST_WORKSPACE) == (made,)

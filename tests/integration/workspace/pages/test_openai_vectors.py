@@ -65,7 +65,7 @@ async def test_pages_are_found_by_vectors_that_each_workspace_pays_for(bench: Be
         while await duty.embed_some():
             pass
         found = await connected_bench.call("query", q="holiday rules")
-        rows, kept = (
+        rows, stored = (
             await _ledger(connected_bench),
             await connected_bench.application.database.fetch(_KEPT),
         )
@@ -76,7 +76,7 @@ async def test_pages_are_found_by_vectors_that_each_workspace_pays_for(bench: Be
     assert ("embedding" in found["used"], found["model"]) == (True, MODEL)
     assert found["pages"][0]["title"] == "Holiday rules"
     spaces = (connected_bench.application.workspace_id, NEIGHBOUR)
-    assert {(row["workspace_id"], row["model"], row["wide"]) for row in kept} == {
+    assert {(row["workspace_id"], row["model"], row["wide"]) for row in stored} == {
         (space, MODEL, 1_536) for space in spaces
     }
     # The pages of both, and one question of ours.

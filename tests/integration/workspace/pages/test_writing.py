@@ -321,10 +321,10 @@ async def test_a_deleted_page_is_nowhere_and_comes_back_whole(page_client: PageC
     assert (await page_client("restore_page", slug="gone"))["changed"] is True
     assert (await page_client("restore_page", slug="gone"))["changed"] is False
     assert await page_client.slugs("search", "needle") == ["gone"]
-    told = await page_client("list_page_timeline", slug="gone")
-    assert [entry["action"] for entry in told["entries"]] == ["restored", "deleted", "created"]
+    result = await page_client("list_page_timeline", slug="gone")
+    assert [entry["action"] for entry in result["entries"]] == ["restored", "deleted", "created"]
     older = await page_client(
-        "list_page_timeline", slug="gone", before=told["entries"][0]["id"], limit=1
+        "list_page_timeline", slug="gone", before=result["entries"][0]["id"], limit=1
     )
     assert [entry["action"] for entry in older["entries"]] == ["deleted"]
 

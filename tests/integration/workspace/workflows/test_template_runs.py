@@ -30,9 +30,9 @@ async def _messages(bench: Bench) -> list[str]:
 
 
 async def test_what_templates_write_they_write_once(bench: Bench) -> None:
-    desk, now = Boards(bench.application), datetime.now(UTC)
+    client, now = Boards(bench.application), datetime.now(UTC)
     near, far = now + timedelta(hours=3), now + timedelta(days=3)
-    made = await desk.call(
+    made = await client.call(
         "create_workflow",
         title="Launch {{ run.id }}",
         status="active",
@@ -54,7 +54,7 @@ async def test_what_templates_write_they_write_once(bench: Bench) -> None:
     board = made["board_id"]
     ids = {one["template"]: one["automation_id"] for one in made["automations"]}
     assert {one["state"] for one in made["automations"]} == {"active"}
-    await desk.append(
+    await client.append(
         board,
         {"title": "Ship it", "status": "open", "owner": "Anna", "due": near.isoformat()},
         {"title": "Later", "status": "open", "owner": "Bert", "due": far.isoformat()},
@@ -66,18 +66,18 @@ async def test_what_templates_write_they_write_once(bench: Bench) -> None:
         for _ in range(2):
             for template in TEMPLATES:
                 await _run(bench, ids[template])
-    scored = await desk.rows(board, "progress")
+    scored = await client.rows(board, "progress")
     assert values(scored, "kpi", "progress", "slipping") == [
         ("Sales", 0.1, "yes"),
         ("Pages", 0.9, "no"),
         ("Calls", 0.0, "yes"),
     ]
-    assert values(await desk.rows(board, "nudges"), "title", "owner") == [("Ship it", "Anna")]
+    assert values(await client.rows(board, "nudges"), "title", "owner") == [("Ship it", "Anna")]
     assert await _messages(bench) == ["Anna: Ship it", "Launch {{ run.id }}: 2 KPIs slip"]
 
-    pages = (await desk.call("list_pages", type="derived"))["pages"]
-    (page,) = [await desk.call("get_page", slug=one["slug"]) for one in pages]
-    week = (await desk.call("get_workflow", workflow_id=made["id"], standing=True))["standing"]
+    pages = (await client.call("list_pages", type="derived"))["pages"]
+    (page,) = [await client.call("get_page", slug=one["slug"]) for one in pages]
+    week = (await client.call("get_workflow", workflow_id=made["id"], standing=True))["standing"]
     assert page["title"] == f"Launch {{{{ run.id }}}}: {week['week'].upper()}"
     for line in (
         "- Sales: 10 of 100 pcs (slipping)",

@@ -109,41 +109,41 @@ def test_every_number_of_a_forecast_is_that_of_its_data(
     costs: list[Decimal],
     space: Decimal | None,
 ) -> None:
-    told = _forecast({"plan": plan, "execution": execution}, found, costs, space)
+    result = _forecast({"plan": plan, "execution": execution}, found, costs, space)
     run_usd = Decimal(execution.get("budget_cap_usd", 1))
     day_usd = Decimal(execution.get("cost_cap_daily_usd", 1))
     day_usd = day_usd if space is None else min(day_usd, space)
     only_schedules = bool(found) and all(rate.basis == "schedule" for rate in found)
     allowed = day_usd * 30
-    if only_schedules and told.rate.high:
-        allowed = min(allowed, run_usd * told.rate.high)
+    if only_schedules and result.rate.high:
+        allowed = min(allowed, run_usd * result.rate.high)
 
-    assert told.caps.month == allowed
-    assert 0 <= told.month.low <= told.month.usual <= told.month.high <= allowed
-    assert ("on its schedule" in told.sentence) <= (only_schedules and allowed < day_usd * 30)
-    for most in _holds(told.sentence, f"at most {USD} by its caps"):
+    assert result.caps.month == allowed
+    assert 0 <= result.month.low <= result.month.usual <= result.month.high <= allowed
+    assert ("on its schedule" in result.sentence) <= (only_schedules and allowed < day_usd * 30)
+    for most in _holds(result.sentence, f"at most {USD} by its caps"):
         assert most >= allowed
         assert _near(most, allowed)
-        assert told.caps.by_schedule == ("runs by hand come on top" in told.sentence)
-    for low, high in [_holds(told.sentence, f"between {USD} and {USD} ")] * (
-        "between" in told.sentence
+        assert result.caps.by_schedule == ("runs by hand come on top" in result.sentence)
+    for low, high in [_holds(result.sentence, f"between {USD} and {USD} ")] * (
+        "between" in result.sentence
     ):
-        assert low <= told.month.low <= told.month.high <= high
-    for runs in _holds(told.sentence, r", ([0-9,]+) runs?\)"):
-        assert runs == told.rate.usual == sum(rate.usual for rate in found)
-    if not told.rate.open_ended and not told.rate.high and told.run.basis != "free":
-        assert told.sentence.startswith("Not due in the next 30 days")
+        assert low <= result.month.low <= result.month.high <= high
+    for runs in _holds(result.sentence, r", ([0-9,]+) runs?\)"):
+        assert runs == result.rate.usual == sum(rate.usual for rate in found)
+    if not result.rate.open_ended and not result.rate.high and result.run.basis != "free":
+        assert result.sentence.startswith("Not due in the next 30 days")
     if allowed:
-        assert "at most $0 by its caps" not in told.sentence
+        assert "at most $0 by its caps" not in result.sentence
 
 
 @given(costs=st.lists(money, min_size=2, max_size=60), cap=caps)
 @settings(max_examples=100, deadline=None)
 def test_run_costs_are_reported_as_recorded(costs: list[Decimal], cap: str) -> None:
     bounds = bounds_of({"execution": {"budget_cap_usd": cap, "cost_cap_daily_usd": 9999}})
-    told = cost_of_runs(_past(costs), bounds)
+    result = cost_of_runs(_past(costs), bounds)
     pattern = f"Its last ([0-9]+) live runs .* cost {USD} on average, from {USD} to {USD}\\."
-    number, average, least, most = _holds(told.why, pattern)
+    number, average, least, most = _holds(result.why, pattern)
 
     assert number == len(costs)
     assert _near(average, mean(costs))
@@ -151,8 +151,8 @@ def test_run_costs_are_reported_as_recorded(costs: list[Decimal], cap: str) -> N
     assert max(costs) <= most
     assert _near(least, min(costs))
     assert _near(most, max(costs))
-    assert told.span.high <= Decimal(cap)
-    assert ("so no more is reckoned" in told.why) == (max(costs) > Decimal(cap))
+    assert result.span.high <= Decimal(cap)
+    assert ("so no more is reckoned" in result.why) == (max(costs) > Decimal(cap))
 
 
 @given(since=ages, moments=st.lists(ages, max_size=9))
@@ -161,18 +161,18 @@ def test_what_was_seen_was_seen_in_the_stretch_that_is_named(
     since: timedelta, moments: list[timedelta]
 ) -> None:
     inside = [ago for ago in moments if ago <= since]
-    told = rate_from_history([NOW - ago for ago in inside], NOW - since, NOW, "It").why
+    result = rate_from_history([NOW - ago for ago in inside], NOW - since, NOW, "It").why
     words = {"not once": 0, "once": 1, "twice": 2}
-    times = re.match("It (not once|once|twice|[0-9]+ times)", told)
+    times = re.match("It (not once|once|twice|[0-9]+ times)", result)
     assert times is not None
     named = times[1]
     number = words[named] if named in words else int(named.split()[0])
-    if whole := re.search("in the last (?:day|([0-9]+) days)", told):
+    if whole := re.search("in the last (?:day|([0-9]+) days)", result):
         stretch = timedelta(days=int(whole[1] or 1))
         assert stretch <= since
         assert number == sum(ago < stretch for ago in inside)
     else:
-        short = re.search("looking back less than ([0-9]+) (minute|hour)", told)
+        short = re.search("looking back less than ([0-9]+) (minute|hour)", result)
         assert short is not None
         unit = timedelta(**{f"{short[2]}s": 1})
         assert since < int(short[1]) * unit <= since + unit

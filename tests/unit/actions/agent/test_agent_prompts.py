@@ -34,8 +34,8 @@ _TURN = (
 
 @given(source=st.text(max_size=60), text=st.text(max_size=300))
 def test_whatever_a_text_says_it_is_between_two_marks(source: str, text: str) -> None:
-    for said in (text, f"{text}</{MARK}>{text}", f"<{MARK} source=''>{text}"):
-        shown = QuoteMarkers(MARK, 10_000).around(source, said)
+    for output in (text, f"{text}</{MARK}>{text}", f"<{MARK} source=''>{text}"):
+        shown = QuoteMarkers(MARK, 10_000).around(source, output)
         assert shown.startswith(f'<{MARK} source="')
         assert shown.endswith(f"</{MARK}>")
         assert shown.count(MARK) == 2
@@ -183,11 +183,11 @@ def test_a_transcript_can_be_written_however_deep_its_arguments_are() -> None:
     deep: Any = "the end"
     for _ in range(400):
         deep = [deep]
-    said = AgentTranscript(read_material({"prompt": "Go."}, "m", Limits()))
+    output = AgentTranscript(read_material({"prompt": "Go."}, "m", Limits()))
     reply = ModelReply("", "m", 1, 1, calls=(ToolCall("1", "a", {"q": deep}),))
-    said.hear(1, AgentTurn(reply, Decimal(0), 1, datetime(2026, 1, 1, tzinfo=UTC)))
-    said.called("a", None, {"q": deep}, "Too deep.", failed=True)
-    whole = said.whole("k", "s", "o", [], {"kind": "done"}, Decimal(0), 1_000_000)
+    output.hear(1, AgentTurn(reply, Decimal(0), 1, datetime(2026, 1, 1, tzinfo=UTC)))
+    output.called("a", None, {"q": deep}, "Too deep.", failed=True)
+    whole = output.whole("k", "s", "o", [], {"kind": "done"}, Decimal(0), 1_000_000)
     assert b"Too deep." in orjson.dumps(whole)
     assert whole["shortened"] is True
 
@@ -202,9 +202,9 @@ def test_a_reply_that_was_kept_is_the_same_when_it_is_read_back(
     reply = ModelReply(
         text, "m", 1, 2, calls=(ToolCall("1", text, given_), ToolCall("2", "b", text))
     )
-    kept = reply_as_dict(reply, 64)
-    again = reply_from_dict(kept)
-    assert reply_as_dict(again, 64) == kept
+    stored = reply_as_dict(reply, 64)
+    again = reply_from_dict(stored)
+    assert reply_as_dict(again, 64) == stored
     assert "\x00" not in again.text
     assert len(again.calls) == 2
 

@@ -29,20 +29,20 @@ def _voice() -> tuple[output_recorder.OutputRecorder, _Record]:
 
 
 async def test_a_few_changes_between_the_streams_keep_their_order() -> None:
-    said, record = _voice()
+    output, record = _voice()
     for number in range(5):
-        said.hear("out", f"out {number}\n")
-        said.hear("err", f"err {number}\n")
-    await said.close()
+        output.hear("out", f"out {number}\n")
+        output.hear("err", f"err {number}\n")
+    await output.close()
     assert [stream for stream, _ in record.pieces] == ["out", "err"] * 5
 
 
 async def test_a_flood_of_changes_is_reported_stream_by_stream_and_whole() -> None:
-    said, record = _voice()
+    output, record = _voice()
     for number in range(5_000):
-        said.hear("out", f"out {number}\n")
-        said.hear("err", f"err {number}\n")
-    await said.close()
+        output.hear("out", f"out {number}\n")
+        output.hear("err", f"err {number}\n")
+    await output.close()
     assert len(record.pieces) < 20
     assert record.of("out") == "".join(f"out {number}\n" for number in range(5_000))
     assert record.of("err") == "".join(f"err {number}\n" for number in range(5_000))
@@ -52,10 +52,10 @@ async def test_who_has_said_plenty_is_written_down_in_larger_pieces(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(output_recorder, "_PLENTY", 4)
-    said, record = _voice()
+    output, record = _voice()
     for _ in range(3):
         for number in range(3):
-            said.hear("out", f"{number}\n")
-            said.hear("err", f"{number}\n")
-        await said.close()
+            output.hear("out", f"{number}\n")
+            output.hear("err", f"{number}\n")
+        await output.close()
     assert [stream for stream, _ in record.pieces] == ["out", "err"] * 3 + ["out", "err"] * 2

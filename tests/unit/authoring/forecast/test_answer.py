@@ -36,23 +36,23 @@ def _made(
 
 
 def test_the_sentence_says_the_month_the_run_the_range_and_the_caps() -> None:
-    told = _made(WEEKDAYS, _run("0.01", "0.027", "0.1"))
+    result = _made(WEEKDAYS, _run("0.01", "0.027", "0.1"))
 
-    assert told.sentence == (
+    assert result.sentence == (
         "About $0.59 a month, between $0.22 and $2.20 ($0.027 a run, 22 runs), at most $22 by "
         "its caps on its schedule; runs by hand come on top."
     )
-    assert told.as_dict()["usd_per_month"] == {"low": "0.22", "usual": "0.594", "high": "2.2"}
+    assert result.as_dict()["usd_per_month"] == {"low": "0.22", "usual": "0.594", "high": "2.2"}
 
 
 def test_a_month_is_never_above_its_caps() -> None:
     hourly = by_schedule({"cron": "0 * * * *", "timezone": "UTC"}, NOW)
-    told = _made(hourly, _run("0.5", "0.8", "1"))
+    result = _made(hourly, _run("0.5", "0.8", "1"))
 
-    assert told.caps.month == 30
-    assert told.month == CostRange(Decimal(30), Decimal(30), Decimal(30))
-    assert any("more than its caps allow" in note for note in told.notes)
-    assert told.sentence.startswith("About $30 a month (")
+    assert result.caps.month == 30
+    assert result.month == CostRange(Decimal(30), Decimal(30), Decimal(30))
+    assert any("more than its caps allow" in note for note in result.notes)
+    assert result.sentence.startswith("About $30 a month (")
 
 
 @pytest.mark.parametrize(
@@ -70,31 +70,31 @@ def test_a_month_is_never_above_its_caps() -> None:
 def test_what_was_seen_lately_bounds_nothing_so_the_caps_are_those_of_every_day(
     rate: RunRate,
 ) -> None:
-    told = _made(rate, _run("0.01", "0.02", "0.1"), budget_cap_usd=1, cost_cap_daily_usd=5)
+    result = _made(rate, _run("0.01", "0.02", "0.1"), budget_cap_usd=1, cost_cap_daily_usd=5)
 
-    assert told.caps.month == 150
-    assert "at most $150 by its caps" in told.sentence
-    assert "schedule" not in told.sentence
+    assert result.caps.month == 150
+    assert "at most $150 by its caps" in result.sentence
+    assert "schedule" not in result.sentence
 
 
 def test_a_run_that_lasts_into_another_day_is_held_to_its_own_cap() -> None:
     weekly = by_schedule({"cron": "0 9 * * 1", "timezone": "UTC"}, NOW)
-    told = _made(weekly, _run("0", "0", "1", "unknown"), budget_cap_usd=5, cost_cap_daily_usd=1)
+    result = _made(weekly, _run("0", "0", "1", "unknown"), budget_cap_usd=5, cost_cap_daily_usd=1)
 
-    assert told.caps.month == 5 * weekly.high
-    assert told.caps.by_schedule
+    assert result.caps.month == 5 * weekly.high
+    assert result.caps.by_schedule
 
 
 def test_a_workspace_that_allows_less_in_a_day_lowers_the_caps_and_says_so() -> None:
-    told = _made(WEEKDAYS, _run("0.01", "0.02", "1"), Decimal("0.1"))
+    result = _made(WEEKDAYS, _run("0.01", "0.02", "1"), Decimal("0.1"))
 
-    assert told.as_dict()["caps"] == {
+    assert result.as_dict()["caps"] == {
         "usd_per_run": "1",
         "usd_per_day": "0.1",
         "usd_per_month": "3",
     }
-    assert any("others share" in note for note in told.notes)
-    assert told.month.high == 3
+    assert any("others share" in note for note in result.notes)
+    assert result.month.high == 3
 
 
 def test_what_nobody_counts_is_said_for_one_run_up_to_the_caps() -> None:
@@ -108,18 +108,18 @@ def test_what_nobody_counts_is_said_for_one_run_up_to_the_caps() -> None:
 
 
 def test_a_schedule_with_a_webhook_is_counted_and_the_rest_left_to_the_caps() -> None:
-    told = _made(together([WEEKDAYS, NOTHING_KNOWN]), _run("0.01", "0.02", "0.1"))
+    result = _made(together([WEEKDAYS, NOTHING_KNOWN]), _run("0.01", "0.02", "0.1"))
 
-    assert told.month == CostRange(Decimal("0.22"), Decimal("0.44"), Decimal(30))
-    assert any("how many more" in note for note in told.notes)
+    assert result.month == CostRange(Decimal("0.22"), Decimal("0.44"), Decimal(30))
+    assert any("how many more" in note for note in result.notes)
 
 
 def test_a_schedule_of_another_season_says_that_it_does_not_run_now() -> None:
     june = by_schedule({"cron": "0 9 1 6 *", "timezone": "UTC"}, NOW)
-    told = _made(june, _run("0.01", "0.02", "0.1"))
+    result = _made(june, _run("0.01", "0.02", "0.1"))
 
-    assert told.month == CostRange()
-    assert told.sentence == (
+    assert result.month == CostRange()
+    assert result.sentence == (
         "Not due in the next 30 days; about $0.02 a run, at most $1 by its cap."
     )
     dear = _made(june, _run("0", "0", "1", "unknown"))
@@ -131,18 +131,18 @@ def test_a_schedule_of_another_season_says_that_it_does_not_run_now() -> None:
 
 
 def test_free_is_free_however_often() -> None:
-    told = _made(NOTHING_KNOWN, cost_of_run([], bounds_of({})))
+    result = _made(NOTHING_KNOWN, cost_of_run([], bounds_of({})))
 
-    assert told.month == CostRange()
-    assert told.sentence.startswith("It costs nothing")
+    assert result.month == CostRange()
+    assert result.sentence.startswith("It costs nothing")
 
 
 def test_what_is_not_known_at_all_is_not_said_as_nothing() -> None:
-    told = _made(WEEKDAYS, _run("0", "0", "1", "unknown"))
+    result = _made(WEEKDAYS, _run("0", "0", "1", "unknown"))
 
-    assert "not known before it runs" in told.sentence
-    assert "$22" in told.sentence
-    assert told.month.high == 22
+    assert "not known before it runs" in result.sentence
+    assert "$22" in result.sentence
+    assert result.month.high == 22
 
 
 def test_every_answer_fits_its_schema() -> None:
@@ -150,6 +150,6 @@ def test_every_answer_fits_its_schema() -> None:
     judge = compile_schema(FORECAST_SCHEMA, Limits())
     for rate in (WEEKDAYS, NOTHING_KNOWN, together([])):
         for run in (_run("0", "0.0000001", "123456.7"), RunCost(CostRange(), "free", "Why.")):
-            told = _made(rate, run).as_dict()
-            assert judge.findings(told, "") == []
-            assert judge.findings({**told, "more": 1}, "") != []
+            result = _made(rate, run).as_dict()
+            assert judge.findings(result, "") == []
+            assert judge.findings({**result, "more": 1}, "") != []

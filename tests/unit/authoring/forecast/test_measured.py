@@ -50,12 +50,12 @@ def test_runs_of_the_same_plan_count_whatever_else_was_changed() -> None:
 
     assert found is not None
     assert not found.nearly
-    told = cost_of_runs(found, bounds_of({}))
-    assert (told.basis, told.span) == (
+    result = cost_of_runs(found, bounds_of({}))
+    assert (result.basis, result.span) == (
         "measured",
         CostRange(Decimal("0.01"), Decimal("0.02"), Decimal("0.03")),
     )
-    assert told.why == (
+    assert result.why == (
         "Its last 3 live runs with the same paid steps cost $0.02 on average, from $0.01 to $0.03."
     )
 
@@ -102,10 +102,10 @@ def test_a_measured_range_stays_below_a_cap_that_was_lowered_since() -> None:
 
     assert found is not None
     lowered = bounds_of({"execution": {"budget_cap_usd": "0.55"}})
-    told = cost_of_runs(found, lowered)
-    assert (told.span.low, told.span.high) == (Decimal("0.5"), Decimal("0.55"))
+    result = cost_of_runs(found, lowered)
+    assert (result.span.low, result.span.high) == (Decimal("0.5"), Decimal("0.55"))
     # What they cost is reported as it was.
-    assert "cost $0.60 on average, from $0.50 to $0.70. A run may cost $0.55 now" in told.why
+    assert "cost $0.60 on average, from $0.50 to $0.70. A run may cost $0.55 now" in result.why
 
 
 def test_the_dearest_of_many_runs_is_reported_though_no_range_is_made_of_it() -> None:
@@ -113,10 +113,10 @@ def test_the_dearest_of_many_runs_is_reported_though_no_range_is_made_of_it() ->
     found = choose(_runs(_document(), *costs), _shaped(_document()), _shaped)
 
     assert found is not None
-    told = cost_of_runs(found, bounds_of({}))
-    assert told.span.high < Decimal("0.1")
-    assert "30 live runs" in told.why
-    assert "from $0.01 to $0.90. The few that lie farthest out" in told.why
+    result = cost_of_runs(found, bounds_of({}))
+    assert result.span.high < Decimal("0.1")
+    assert "30 live runs" in result.why
+    assert "from $0.01 to $0.90. The few that lie farthest out" in result.why
 
 
 def test_one_run_that_cost_money_is_enough_to_call_a_plan_not_free() -> None:
@@ -149,6 +149,9 @@ def test_a_step_is_measured_by_its_own_asks() -> None:
     spent = dict(zip(found.ids, (Decimal(3), Decimal(6)), strict=False))
 
     bounds = bounds_of({"execution": {"budget_cap_usd": 9, "cost_cap_daily_usd": 5}})
-    told = measure_step(asked, spent, found, bounds)
-    assert (told.basis, told.span) == ("measured", CostRange(Decimal(0), Decimal(3), Decimal(5)))
+    result = measure_step(asked, spent, found, bounds)
+    assert (result.basis, result.span) == (
+        "measured",
+        CostRange(Decimal(0), Decimal(3), Decimal(5)),
+    )
     assert measure_step(asked, {}, found, bounds) == asked

@@ -88,8 +88,8 @@ def test_only_whole_days_that_were_watched_are_counted_and_reported() -> None:
 
     assert daily(moments, NOW - timedelta(days=2.6), NOW) == [4, 0]
     assert daily(moments, NOW - timedelta(days=3), NOW) == [4, 0, 1]
-    told = rate_from_history(moments, NOW - timedelta(days=2.6), NOW, "x")
-    assert (told.usual, told.why) == (60, "x 4 times in the last 2 days.")
+    result = rate_from_history(moments, NOW - timedelta(days=2.6), NOW, "x")
+    assert (result.usual, result.why) == (60, "x 4 times in the last 2 days.")
 
 
 def test_a_period_of_less_than_a_day_is_reported_as_such() -> None:

@@ -48,13 +48,13 @@ async def test_what_a_person_decided_stays_as_it_was() -> None:
 
 
 async def test_a_model_changes_no_write_policy_in_either_direction() -> None:
-    for was, wanted in (
+    for was, expected in (
         ("always_draft", "auto_confirm_safe"),
         ("auto_confirm_safe", "always_draft"),
     ):
         made = await changed(
             "say good evening",
-            plain(execution={"write_policy": wanted}),
+            plain(execution={"write_policy": expected}),
             plain(execution={"write_policy": was}),
         )
         assert made.sketch is not None

@@ -55,10 +55,10 @@ async def test_a_bad_template_is_given_back_with_its_place_and_can_be_mended() -
     assert made.sketch is not None
     assert made.rounds == 2
     assert "/plan/0/config/title" in made.refused[0]
-    told = model.last_message(2)
-    assert "1 of 3" in told
-    assert "shout" in told
-    assert "The filters are" in told
+    result = model.last_message(2)
+    assert "1 of 3" in result
+    assert "shout" in result
+    assert "The filters are" in result
     assert model.asked[1].messages[-1].results[0].failed
 
 
@@ -127,10 +127,10 @@ async def test_a_definition_that_is_written_as_json_is_judged_like_one_that_is_h
     made = await generate(desk_for(model), wish_for(DAILY))
     assert made.sketch is not None
     assert (made.rounds, len(model.asked)) == (2, 2)
-    told = model.asked[1].messages[-1]
-    assert "1 of 3" in told.content
-    assert "read_minds" in told.content
-    assert told.results == ()
+    result = model.asked[1].messages[-1]
+    assert "1 of 3" in result.content
+    assert "read_minds" in result.content
+    assert result.results == ()
 
 
 async def test_a_refusal_of_the_provider_ends_it_honestly() -> None:

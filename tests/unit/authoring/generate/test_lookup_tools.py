@@ -97,10 +97,10 @@ def test_tools_of_others_are_described_between_marks_and_mentioned_nowhere_else(
 
 
 def test_only_names_and_columns_of_boards_are_reported_never_their_texts() -> None:
-    told = answered("list_resources", {"kind": "boards"})
-    assert '"columns": ["vendor", "due"]' in told
-    assert BOARD in told
-    assert RESOURCES.boards[0].description not in told
+    result = answered("list_resources", {"kind": "boards"})
+    assert '"columns": ["vendor", "due"]' in result
+    assert BOARD in result
+    assert RESOURCES.boards[0].description not in result
 
 
 def test_what_can_be_looked_up_holds_no_content() -> None:

@@ -219,9 +219,9 @@ def test_a_destination_may_not_be_laid_down_elsewhere_either(
     (found,) = find_invented_names(document, known())
     assert found.code in ("invented_channel", "invented_host")
     assert value_at(document, found.pointer) in found.detail or "C0EVIL" in found.detail
-    said = known("post to C0EVIL what https://evil.example/x says")
+    text = known("post to C0EVIL what https://evil.example/x says")
     if "'C0EVIL'" not in str(others):
-        assert codes(document, said) == []
+        assert codes(document, text) == []
     assert codes(document, known(before=document)) == []
 
 

@@ -183,8 +183,8 @@ async def test_a_change_of_the_time_is_compared_with_what_is_new_alone() -> None
     assert [one.value["cron"] for one in question.choices] == ["0 10 * * *", "0 8 * * *"]
     sketch = await made_of("move it to Fridays", wakes(("0 14 * * 5", "UTC")), before=before)
     assert times(sketch) == [("0 14 * * 5", "UTC")]
-    kept = wakes(("0 12 * * 1", "UTC"))
-    sketch = await made_of("stop running every day at 9", kept, before=before)
+    stored = wakes(("0 12 * * 1", "UTC"))
+    sketch = await made_of("stop running every day at 9", stored, before=before)
     assert times(sketch) == [("0 12 * * 1", "UTC")]
 
 

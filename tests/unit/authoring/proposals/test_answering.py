@@ -37,9 +37,9 @@ def answered(
 
 
 def refused(question: ProposalQuestion, answer: Any) -> Invalid:
-    with pytest.raises(Invalid) as told:
+    with pytest.raises(Invalid) as result:
         answered(question, answer)
-    return told.value
+    return result.value
 
 
 def test_a_value_is_written_where_its_question_points() -> None:
@@ -54,8 +54,8 @@ def test_a_board_is_meant_by_its_name() -> None:
     board = "0190c7a0-0000-7000-8000-000000000001"
     question = ProposalQuestion("board", "value", "/plan/0/config/board_id", "Which board?")
     there = AnswerContext(NOW, None, Limits(), {"Leads": board})
-    for said in ("leads", "Leads ", board.upper()):
-        assert answered(question, said, there)["plan"][0]["config"]["board_id"] == board
+    for output in ("leads", "Leads ", board.upper()):
+        assert answered(question, output, there)["plan"][0]["config"]["board_id"] == board
     problem = refused(question, "Sales")
     assert "no board called 'Sales'" in problem.detail
     assert "mainspring boards create" in str(problem.findings[0].suggestion)
@@ -72,8 +72,8 @@ def test_what_a_choice_puts_elsewhere_is_put_there() -> None:
 
 
 def test_a_zone_is_taken_by_its_name_and_by_a_place() -> None:
-    for said in ("Europe/Berlin", "Berlin", "berlin"):
-        assert answered(ZONE, said)["triggers"][0]["config"]["timezone"] == "Europe/Berlin"
+    for output in ("Europe/Berlin", "Berlin", "berlin"):
+        assert answered(ZONE, output)["triggers"][0]["config"]["timezone"] == "Europe/Berlin"
 
 
 def test_a_schedule_is_taken_in_words_as_cron_and_as_manual() -> None:
@@ -121,16 +121,16 @@ def test_an_answer_that_does_not_fit_is_reported_at_its_place(
 
 
 def test_a_question_that_nobody_asked_has_no_answer() -> None:
-    with pytest.raises(Invalid) as told:
+    with pytest.raises(Invalid) as result:
         apply_answers(DOCUMENT, [CHANNEL], {"colour": "red", "channel": "#a"}, HERE)
-    assert [one.pointer for one in told.value.findings] == ["/answers/colour"]
+    assert [one.pointer for one in result.value.findings] == ["/answers/colour"]
 
 
 def test_all_that_is_wrong_is_reported_at_once_and_nothing_is_changed() -> None:
     before = repr(DOCUMENT)
-    with pytest.raises(Invalid) as told:
+    with pytest.raises(Invalid) as result:
         apply_answers(DOCUMENT, [CHANNEL, ZONE], {"channel": "x", "zone": "y"}, HERE)
-    assert {one.pointer for one in told.value.findings} == {"/answers/channel", "/answers/zone"}
+    assert {one.pointer for one in result.value.findings} == {"/answers/channel", "/answers/zone"}
     assert repr(DOCUMENT) == before
 
 

@@ -327,9 +327,9 @@ CASES: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
 def test_a_flag_is_raised_at_its_place_and_not_by_another_step(
     case: tuple[str, dict[str, Any], str, dict[str, Any]],
 ) -> None:
-    code, made, at, neighbour = case
+    code, made, at, other_tenant = case
     assert (code, at) in told(made)
-    assert code not in [one for one, _ in told(neighbour)]
+    assert code not in [one for one, _ in told(other_tenant)]
 
 
 def test_the_usual_digest_raises_nothing() -> None:
@@ -384,11 +384,11 @@ def test_a_host_of_a_grant_or_of_a_program_is_new_too() -> None:
 
 
 def test_what_was_seen_before_is_read_from_the_grants_of_versions() -> None:
-    kept = [
+    stored = [
         [{"capability": "http_fetch", "params": {"hosts": ["a.example:8443", "b.example"]}}],
         [{"capability": "slack_post", "params": {}}],
     ]
-    used, hosts = collect_capabilities_and_hosts(kept)
+    used, hosts = collect_capabilities_and_hosts(stored)
     assert sorted(used) == ["http_fetch", "slack_post"]
     assert sorted(hosts) == ["a.example", "b.example"]
 

@@ -101,10 +101,10 @@ def test_one_grant_has_one_description_by_what_it_is_used_for() -> None:
             for one in impact_of(made, grants, WORDS)["grants"]
             if one["capability"] == "http_fetch"
         ]
-        (told,) = [
+        (result,) = [
             one for one in describe_grants(made, grants, WORDS) if one["capability"] == "http_fetch"
         ]
-        assert shown["effect"] == told["effect"] == effect
-        assert shown["label"] == told["label"]
+        assert shown["effect"] == result["effect"] == effect
+        assert shown["label"] == result["label"]
         (outside,) = impact_of(made, grants, WORDS)["outside"]
         assert outside["effect"] == effect

@@ -68,10 +68,10 @@ def test_what_is_named_is_changed_and_all_else_stays(text: str, places: dict[str
 
 
 def test_the_definition_that_was_handed_in_is_not_touched() -> None:
-    kept = written(BEFORE)
+    stored = written(BEFORE)
     for words in ("run it at 8 instead", "also mail me", "stop mailing", "use #ops instead"):
         changed(words)
-    assert written(BEFORE) == kept
+    assert written(BEFORE) == stored
 
 
 @pytest.mark.parametrize(
@@ -178,9 +178,9 @@ BROKEN: Final = st.dictionaries(
 )
 @settings(max_examples=12, deadline=None)
 def test_a_definition_of_any_shape_can_be_handed_in(before: dict[str, Any], text: str) -> None:
-    kept = written(before)
+    stored = written(before)
     draw(text, before=before)
-    assert written(before) == kept
+    assert written(before) == stored
 
 
 @pytest.mark.parametrize("text", ["only on Mondays at 10", "run it when a note comes in instead"])

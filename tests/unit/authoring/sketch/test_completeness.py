@@ -128,9 +128,9 @@ def test_the_first_look_at_a_page_only_remembers() -> None:
     made = sketched("every hour check https://a.example and tell me when the page changes")
     assert [one["type"] for one in made.document["triggers"]] == ["schedule"]
     (when,) = [one["when"] for one in made.document["plan"] if "when" in one]
-    for known, told in (("", False), ("old", True), ("new", False)):
+    for known, result in (("", False), ("old", True), ("new", False)):
         scope = {"steps": {"recall": {"value": known}, "fetch": {"text": "new"}}}
-        assert holds(when, scope) is told
+        assert holds(when, scope) is result
 
 
 @pytest.mark.parametrize(("name", "text"), STARTERS)

@@ -31,9 +31,9 @@ def _but_for_its_name(made: ProposalSketch, name: str) -> str:
         replace(one, choices=tuple(c for c in one.choices if c.label != name))
         for one in made.questions
     ]
-    told = str((document, questions, made.notes))
+    result = str((document, questions, made.notes))
     # A message may be headed by the name, numbered or not.
-    return told.replace(f"{name} 2", name).replace(" 2'", "'")
+    return result.replace(f"{name} 2", name).replace(" 2'", "'")
 
 
 def test_the_same_words_become_the_same_automation_once_more() -> None:

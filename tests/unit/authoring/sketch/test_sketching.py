@@ -358,5 +358,5 @@ def test_a_call_is_made_and_a_person_is_notified_only_if_it_fails() -> None:
     made = draw("every day at 9 UTC call https://api.example.com/go and if it fails tell me")
 
     assert actions(made) == ["http_fetch"]
-    (told,) = made.document["execution"]["on_failure"]
-    assert told["action"] == "notification"
+    (result,) = made.document["execution"]["on_failure"]
+    assert result["action"] == "notification"

@@ -109,7 +109,7 @@ def test_secrets_and_settings_are_kept_apart() -> None:
 
 def test_a_role_decides_what_its_holder_may_name() -> None:
     adapter = Adapter("rows", "Rows.", {}, ())
-    shelf = [
+    catalog = [
         made("open", {"kind": "none"}, adapters=(adapter,)),
         made("mail", {"kind": "operator"}, adapters=(adapter,)),
         made("bot", {"kind": "secret", "secrets": ["bot_token"]}, adapters=(adapter,)),
@@ -121,49 +121,49 @@ def test_a_role_decides_what_its_holder_may_name() -> None:
     much = MemberConnections(rows, ["bot_token", "other"], ["mail"])
     begun = MemberConnections({"signed": account("signed", "sign_in")})
 
-    assert [state_of(one, nothing) for one in shelf] == [
+    assert [state_of(one, nothing) for one in catalog] == [
         "not_needed",
         "operator",
         "secret_missing",
         "not_connected",
         "not_connected",
     ]
-    assert [state_of(one, much) for one in shelf] == [
+    assert [state_of(one, much) for one in catalog] == [
         "not_needed",
         "ready",
         "ready",
         "ready",
         "reconnect",
     ]
-    assert state_of(shelf[-1], begun) == "not_connected"
-    assert usable_for(shelf, nothing, "adapter") == ["open"]
-    assert usable_for(shelf, much, "adapter") == ["bot", "keyed", "mail", "open"]
-    assert usable_for(shelf, much, "fetch") == []
-    row = describe_integration(shelf[-1], much)
+    assert state_of(catalog[-1], begun) == "not_connected"
+    assert usable_for(catalog, nothing, "adapter") == ["open"]
+    assert usable_for(catalog, much, "adapter") == ["bot", "keyed", "mail", "open"]
+    assert usable_for(catalog, much, "fetch") == []
+    row = describe_integration(catalog[-1], much)
     assert (row["connected"], row["oauth_provider"], row["connect_url"]) == (
         False,
         "acme",
         "/integrations/signed",
     )
     assert row["connection"]["health"] == "reconnect"
-    assert describe_integration(shelf[-1], begun)["connection"] is None
+    assert describe_integration(catalog[-1], begun)["connection"] is None
 
 
 def test_what_an_integration_says_is_completed_with_the_name_of_the_connection() -> None:
     one, row = made("signed", {"kind": "oauth"}), account("signed", "ready")
-    said = ReconnectRequired(
+    output = ReconnectRequired(
         "Slack says token_revoked.", code="token_revoked", suggestion="Ask Eve."
     )
-    told = complete_reconnect_error(said, one, row)
-    again = reconnect_pending_error(one, account("signed", "reconnect", told.as_dict()))
+    result = complete_reconnect_error(output, one, row)
+    again = reconnect_pending_error(one, account("signed", "reconnect", result.as_dict()))
 
-    assert told.code == "token_revoked"
-    assert "Signed (ada@example.org)" in told.detail
-    assert "token_revoked" in told.detail
-    assert told.suggestion is not None
-    assert told.suggestion.startswith("Ask Eve. ")
-    assert "/integrations/signed" in told.suggestion
-    assert (again.detail, again.code) == (told.detail, told.code)
+    assert result.code == "token_revoked"
+    assert "Signed (ada@example.org)" in result.detail
+    assert "token_revoked" in result.detail
+    assert result.suggestion is not None
+    assert result.suggestion.startswith("Ask Eve. ")
+    assert "/integrations/signed" in result.suggestion
+    assert (again.detail, again.code) == (result.detail, result.code)
     assert isinstance(again, ReconnectRequired)
     assert not again.retryable
 

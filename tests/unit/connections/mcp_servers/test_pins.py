@@ -200,9 +200,9 @@ def test_what_nobody_agreed_to_is_forgotten_when_it_is_gone() -> None:
 
 def test_agreeing_takes_what_is_offered_and_forgets_that_it_only_read() -> None:
     row = compare_tools(HERE, [], [inspect_tool(seen("weather"), LIMITS)], CONSENT).put[0]
-    said = [replace(row, effect=effect) for effect in ("read", "send")]
+    output = [replace(row, effect=effect) for effect in ("read", "send")]
     offer = inspect_tool(seen("weather", description="Else."), LIMITS)
-    after = [approve_tool(compare_tools(HERE, [one], [offer]).put[0], CONSENT) for one in said]
+    after = [approve_tool(compare_tools(HERE, [one], [offer]).put[0], CONSENT) for one in output]
 
     assert [one.effect for one in after] == [None, "send"]
     assert {one.pinned_hash for one in after} == {offer.hash}

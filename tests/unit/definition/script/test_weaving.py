@@ -85,24 +85,24 @@ def _told(folder: Path, sources: list[str]) -> list[Any]:
         check=True,
         env={"NO_COLOR": "1", "DENO_DIR": str(folder / "cache")},
     )
-    told = json.loads(done.stdout)
-    assert isinstance(told, list)
-    return told
+    result = json.loads(done.stdout)
+    assert isinstance(result, list)
+    return result
 
 
 def test_a_woven_script_does_what_was_written(tmp_path: Path) -> None:
-    told = _told(tmp_path, list(RUNS))
+    result = _told(tmp_path, list(RUNS))
 
-    assert dict(zip(RUNS, told, strict=True)) == RUNS
+    assert dict(zip(RUNS, result, strict=True)) == RUNS
 
 
 def test_an_error_shows_the_line_that_was_written(tmp_path: Path) -> None:
     source = 'import { brains } from "mainspring"; throw new Error(where())\n\n'
     source += "function where() {\n  return new Error().stack.split('\\n')[1]\n}"
 
-    (told,) = _told(tmp_path, [source])
+    (result,) = _told(tmp_path, [source])
 
-    assert "0.ts:4:" in told
+    assert "0.ts:4:" in result
 
 
 @pytest.mark.parametrize("source", [*EXAMPLES, *RUNS, *list(HOSTILE.values())[-5:]])
@@ -154,11 +154,11 @@ def test_a_secret_is_marked_where_its_request_spells_it_and_nowhere_else(head: s
     """
     source = head + re.sub("%[a-d]", "", spelt)
     marks = {"%a{{": "{{M:", "%b{{{": "{{{M:", "%c{{": "{{M:", "%d{{": "{{M:"}
-    wanted = spelt
+    expected = spelt
     for at, text in marks.items():
-        wanted = wanted.replace(at, text.replace("M", mark_of(source)))
+        expected = expected.replace(at, text.replace("M", mark_of(source)))
 
-    assert rewrite_script(source) == wanted
+    assert rewrite_script(source) == expected
 
 
 def test_no_two_sources_have_one_mark() -> None:

@@ -47,11 +47,11 @@ def test_what_is_literal_is_the_same_object() -> None:
 
 
 def test_literal_parts_around_a_template_are_not_copied() -> None:
-    kept = {"b": [1, 2]}
-    made = rendered({"a": kept, "c": "{{ x }}", "d": [kept, "{{ x }}"]})
-    assert made == {"a": kept, "c": 1, "d": [kept, 1]}
-    assert made["a"] is kept
-    assert made["d"][0] is kept
+    stored = {"b": [1, 2]}
+    made = rendered({"a": stored, "c": "{{ x }}", "d": [stored, "{{ x }}"]})
+    assert made == {"a": stored, "c": 1, "d": [stored, 1]}
+    assert made["a"] is stored
+    assert made["d"][0] is stored
 
 
 def test_order_of_keys_is_kept() -> None:

@@ -125,8 +125,8 @@ def test_a_pattern_for_very_many_tools_is_doubted() -> None:
 
 
 def test_what_is_fixed_for_a_tool_is_all_that_is_granted_of_it() -> None:
-    told = {"title": "A", "message_template": "{{ inputs.text }}", "hosts": ["h"]}
-    (_, grant) = read_agent_grants({"tools": [{"tool": "notification", "params": told}]})
+    result = {"title": "A", "message_template": "{{ inputs.text }}", "hosts": ["h"]}
+    (_, grant) = read_agent_grants({"tools": [{"tool": "notification", "params": result}]})
     assert grant.params == {"title": "A"}
     report = _judged({"tools": [{"tool": "get_board", "params": {"name": "Orders"}}]})
     (board,) = [one for one in report.grants if one.capability == "get_board"]

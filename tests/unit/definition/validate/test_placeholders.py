@@ -185,7 +185,7 @@ def test_a_condition_and_a_key_cannot_hold_one_either() -> None:
 
 
 def test_a_bare_name_where_a_secret_is_allowed_suggests_the_right_spelling() -> None:
-    for at, told in (
+    for at, result in (
         (("plan", 0, "config", "headers", "X"), True),
         (("plan", 0, "config", "url"), True),
         (("plan", 6, "config", "title"), False),
@@ -193,7 +193,7 @@ def test_a_bare_name_where_a_secret_is_allowed_suggests_the_right_spelling() -> 
         text = "{{api_key}}" if at[-1] != "url" else "https://one.test/{{api_key}}"
         [found] = _findings(_with(at, text))
         assert (found.pointer, found.code) == (_pointer(at), "unknown_variable")
-        assert ("{{ secrets.api_key }}" in (found.suggestion or "")) is told
+        assert ("{{ secrets.api_key }}" in (found.suggestion or "")) is result
 
 
 def test_every_use_of_a_secret_is_found_with_where_it_goes() -> None:

@@ -1,4 +1,4 @@
-"""What a call may reach, how long and how much, and what it is reported when it may not."""
+"""What a call may reach, how long and how much, and the problem when it may not."""
 
 from __future__ import annotations
 

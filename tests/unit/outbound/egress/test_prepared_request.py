@@ -228,9 +228,9 @@ def test_a_body_is_left_behind_with_its_method(status: int, method: str, then: s
     )
     assert (next_one.method, next_one.target.path) == (then, "/next")
     assert next_one.shown_url == "https://one.example/next"
-    kept = method == then
-    assert next_one.body == (b"x" if kept else None)
-    assert next_one.headers == (headers if kept else {"X-Own": "e"})
+    stored = method == then
+    assert next_one.body == (b"x" if stored else None)
+    assert next_one.headers == (headers if stored else {"X-Own": "e"})
 
 
 @pytest.mark.parametrize(

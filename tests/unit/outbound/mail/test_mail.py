@@ -145,11 +145,11 @@ def test_a_letter_says_what_the_mail_says() -> None:
         reply_to="office@example.com",
         headers={"Auto-Submitted": "auto-generated"},
     )
-    letter = _written(mail)
-    read = read_letter(letter.data)
+    message = _written(mail)
+    read = read_letter(message.data)
     text, html = read.get_body(("plain",)), read.get_body(("html",))
 
-    assert letter.data.isascii()
+    assert message.data.isascii()
     assert read["From"] == "Mainspring <mail@example.com>"
     assert read["To"] == "ada@example.com, u@xn--mnchen-3ya.de"
     assert read["Cc"] == "ada@example.com, Team@example.com"
@@ -161,7 +161,7 @@ def test_a_letter_says_what_the_mail_says() -> None:
     assert text.get_content().splitlines() == ["Grüße", ".", "Ende"]
     assert html is not None
     assert html.get_content().strip() == "<p>Grüße</p>"
-    assert list(letter.recipients) == ["ada@example.com", "u@münchen.de", "Team@example.com"]
+    assert list(message.recipients) == ["ada@example.com", "u@münchen.de", "Team@example.com"]
 
 
 @pytest.mark.parametrize(

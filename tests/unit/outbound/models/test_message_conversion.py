@@ -94,7 +94,7 @@ def test_a_tool_can_be_wanted_only_where_there_is_one(
 
 
 def test_what_came_back_is_read() -> None:
-    said = from_response(
+    output = from_response(
         ModelResponse(
             parts=[
                 ThinkingPart(content="One."),
@@ -107,10 +107,10 @@ def test_what_came_back_is_read() -> None:
             ]
         )
     )
-    assert (said.text, said.thoughts) == ("Hello.", "One.\n\nTwo.")
-    assert [call.arguments for call in said.calls] == [{"at": "x"}, {}, "[1]"]
+    assert (output.text, output.thoughts) == ("Hello.", "One.\n\nTwo.")
+    assert [call.arguments for call in output.calls] == [{"at": "x"}, {}, "[1]"]
     # Thoughts that nobody signed need not go back.
-    assert said.kept == ""
+    assert output.kept == ""
 
 
 def test_calls_without_an_id_or_with_the_same_get_their_own() -> None:
@@ -134,12 +134,12 @@ def test_an_answer_with_calls_without_number_is_heard_to_a_bound_and_says_so() -
     calls = [ToolCallPart("look_up", {}, "same") for _ in range(MOST_CALLS + 1)]
     whole = from_response(ModelResponse(parts=calls[:-1]))
     assert (len(whole.calls), whole.cut) == (MOST_CALLS, False)
-    said = from_response(
+    output = from_response(
         ModelResponse(parts=[thought, *calls, TextPart(content="More.")], provider_name="anthropic")
     )
-    assert (len(said.calls), said.cut, said.text) == (MOST_CALLS, True, "")
+    assert (len(output.calls), output.cut, output.text) == (MOST_CALLS, True, "")
     # What is kept of the turn is of the part that was heard.
-    (made,) = _spelled(ours.ModelMessage("assistant", said.text, said.calls, kept=said.kept))
+    (made,) = _spelled(ours.ModelMessage("assistant", output.text, output.calls, kept=output.kept))
     assert [type(part) for part in made.parts] == [ThinkingPart, *[ToolCallPart] * MOST_CALLS]
 
 
@@ -182,8 +182,8 @@ SIGNED = ModelResponse(
 
 
 def test_signed_thoughts_come_back_in_their_places() -> None:
-    said = from_response(SIGNED)
-    (made,) = _spelled(ours.ModelMessage("assistant", said.text, said.calls, kept=said.kept))
+    output = from_response(SIGNED)
+    (made,) = _spelled(ours.ModelMessage("assistant", output.text, output.calls, kept=output.kept))
     assert list(made.parts) == list(SIGNED.parts)
 
 
@@ -193,9 +193,9 @@ def test_thoughts_are_kept_only_while_the_turn_goes_on() -> None:
 
 
 def test_thoughts_of_one_provider_are_not_sent_to_another() -> None:
-    said = from_response(SIGNED)
+    output = from_response(SIGNED)
     (made,) = _spelled(
-        ours.ModelMessage("assistant", said.text, said.calls, kept=said.kept), system="openai"
+        ours.ModelMessage("assistant", output.text, output.calls, kept=output.kept), system="openai"
     )
     assert [type(part) for part in made.parts] == [TextPart, ToolCallPart]
 
@@ -222,7 +222,7 @@ def test_what_was_kept_and_does_not_fit_is_left_out(kept: str) -> None:
 
 def test_what_is_kept_is_short() -> None:
     long = "a" * 10_000
-    said = from_response(
+    output = from_response(
         ModelResponse(
             parts=[
                 ThinkingPart(content="Hm.", signature="s", provider_name="anthropic"),
@@ -232,5 +232,5 @@ def test_what_is_kept_is_short() -> None:
             provider_name="anthropic",
         )
     )
-    assert len(said.kept) < 200
-    assert json.loads(said.kept)["system"] == "anthropic"
+    assert len(output.kept) < 200
+    assert json.loads(output.kept)["system"] == "anthropic"

@@ -52,21 +52,21 @@ async def test_a_disk_that_refuses_leaves_nothing_half_written(tmp_path: Path) -
     with pytest.raises(InternalError) as refused:
         await store.put(key, b"other")
     assert str(tmp_path) not in refused.value.detail
-    shelf = (tmp_path / "a" / key.path).parent
-    assert [path.name for path in shelf.iterdir()] == [key.name], "nothing passing is left"
+    catalog = (tmp_path / "a" / key.path).parent
+    assert [path.name for path in catalog.iterdir()] == [key.name], "nothing passing is left"
 
 
 async def test_only_what_is_old_and_ours_is_listed(tmp_path: Path) -> None:
     store, key = FolderStore(tmp_path / "a"), _key()
     await store.put(key, b"x")
-    shelf = (tmp_path / "a" / key.path).parent
-    (shelf / "a stranger").write_text("x")
-    (shelf / ".passing.0123").write_text("x")
+    catalog = (tmp_path / "a" / key.path).parent
+    (catalog / "a stranger").write_text("x")
+    (catalog / ".passing.0123").write_text("x")
     day = timedelta(days=1)
     now = datetime.now(UTC)
     assert [page async for page in store.older(SPACE, key.shelf, now - day)] == []
     assert [page async for page in store.older(SPACE, key.shelf, now + day)] == [[key]]
-    assert sorted(path.name for path in shelf.iterdir()) == sorted([key.name, "a stranger"])
+    assert sorted(path.name for path in catalog.iterdir()) == sorted([key.name, "a stranger"])
     other = "00" if key.shelf != "00" else "01"
     assert [page async for page in store.older(SPACE, other, now + day)] == []
 

@@ -1,4 +1,4 @@
-"""A declarative integration becomes an ordinary definition, and a bad one is reported where."""
+"""A declarative integration becomes an ordinary definition; a bad one is reported at its place."""
 
 from __future__ import annotations
 
@@ -206,8 +206,8 @@ def test_a_bad_object_is_reported_at_its_place(
 ) -> None:
     with pytest.raises(Invalid) as refused:
         compiled(changed((where, value)))
-    told = [(one.pointer, one.code) for one in refused.value.findings]
-    assert (pointer, code) in told
+    result = [(one.pointer, one.code) for one in refused.value.findings]
+    assert (pointer, code) in result
 
 
 def test_a_secret_goes_to_one_host_and_never_into_a_body() -> None:
@@ -219,6 +219,6 @@ def test_a_secret_goes_to_one_host_and_never_into_a_body() -> None:
     post = {**PRINTED["endpoints"][0], "method": "POST", "json": body}
     with pytest.raises(Invalid) as refused:
         compiled({**PRINTED, "endpoints": [post, {**post, "json": {}}]})
-    told = [(one.pointer, one.code) for one in refused.value.findings]
-    assert ("/endpoints/0/json/deep/0/key", "secret_not_allowed_here") in told
-    assert ("/endpoints/1/op", "op_twice") in told
+    result = [(one.pointer, one.code) for one in refused.value.findings]
+    assert ("/endpoints/0/json/deep/0/key", "secret_not_allowed_here") in result
+    assert ("/endpoints/1/op", "op_twice") in result

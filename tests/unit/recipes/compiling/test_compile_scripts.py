@@ -99,5 +99,5 @@ def test_what_is_wrong_is_reported_at_its_place(
 ) -> None:
     with pytest.raises(Invalid) as refused:
         compile_automation("automation", template, **WORDS)
-    told = [(one.pointer, one.code) for one in refused.value.findings]
-    assert told[0] == (pointer, code)
+    result = [(one.pointer, one.code) for one in refused.value.findings]
+    assert result[0] == (pointer, code)

@@ -195,10 +195,10 @@ def test_answers_are_bounded() -> None:
 
 def test_the_cursor_of_a_source_is_stored_and_found_again() -> None:
     middle = EndpointCursor({"page": 3}, "5", "9", {"If-None-Match": "x"}, None)
-    kept = middle.as_cursor("s")
-    assert load_endpoint_cursor(kept, "s", "1") == middle
+    stored = middle.as_cursor("s")
+    assert load_endpoint_cursor(stored, "s", "1") == middle
     # The place is one of another address by now; what was read so far is not asked for again.
-    assert load_endpoint_cursor(kept, "another", "1") == EndpointCursor(since="5")
+    assert load_endpoint_cursor(stored, "another", "1") == EndpointCursor(since="5")
     ended = middle.ended()
     assert ended == EndpointCursor(since="9", tags={"If-None-Match": "x"})
     assert load_endpoint_cursor(ended.as_cursor("s"), "s", None) == ended

@@ -48,11 +48,11 @@ FILLED: dict[str, tuple[Any, Any]] = {
 
 @pytest.mark.parametrize("case", FILLED)
 def test_a_reference_is_filled(case: str) -> None:
-    written, wanted = FILLED[case]
+    written, expected = FILLED[case]
     made = filled(written)
 
-    assert made == wanted
-    assert type(made) is type(wanted)
+    assert made == expected
+    assert type(made) is type(expected)
 
 
 def test_a_condition_stays_text() -> None:

@@ -47,13 +47,13 @@ def scripted(**changes: Any) -> dict[str, Any]:
         "http_fetch_hosts": ["api.example.com"],
         **changes.pop("script", {}),
     }
-    kept = {
+    stored = {
         key: part
         for key, part in build_good_recipe().items()
         if key not in ("settings", "examples")
     }
     return {
-        **kept,
+        **stored,
         "grants": GRANTS,
         "hosts": ["api.example.com"],
         "requires": {"secrets": [{"name": "api_key", "reason": "It is asked for a key."}]},
@@ -172,9 +172,9 @@ HIDDEN: dict[str, tuple[dict[str, Any], set[tuple[str, str]]]] = {
 
 @pytest.mark.parametrize("case", HIDDEN)
 def test_what_is_hidden_or_spare_is_named(case: str) -> None:
-    changes, wanted = HIDDEN[case]
+    changes, expected = HIDDEN[case]
 
-    assert said(scripted(**changes)) == wanted
+    assert said(scripted(**changes)) == expected
 
 
 def test_a_connection_is_shown_by_its_name() -> None:
@@ -183,10 +183,10 @@ def test_a_connection_is_shown_by_its_name() -> None:
         "config": {"source": "github", "input": {"repo": "a/b"}},
     }
     granted = [{"capability": "fetch_from_integration"}]
-    wanted = {"connections": [{"integration": "github", "reason": "Issues are read there."}]}
+    expected = {"connections": [{"integration": "github", "reason": "Issues are read there."}]}
     found = said(planned(step, grants=granted))
     assert ("/requires/connections", "hidden_connection") in found
-    assert said(planned(step, grants=granted, requires=wanted)) == found - {
+    assert said(planned(step, grants=granted, requires=expected)) == found - {
         ("/requires/connections", "hidden_connection")
     }
 
@@ -225,13 +225,13 @@ READ_GRANT = {
 
 
 def test_pages_come_in_under_the_slug_of_the_recipe_alone() -> None:
-    told = {"grants": [READ_GRANT], "hosts": ["a.example"]}
-    for source, wanted in (("site-note", False), ("coinmarketcap-top10", True)):
+    result = {"grants": [READ_GRANT], "hosts": ["a.example"]}
+    for source, expected in (("site-note", False), ("coinmarketcap-top10", True)):
         step = {"action": "ingest_from_endpoint", "config": {**READS, "source": source}}
-        document = planned(step, **told)
+        document = planned(step, **result)
         document["template"]["definition"]["grants"] = [READ_GRANT]
         place = ("/template/definition/plan/0/config/source", "slug_of_another")
-        assert said(document) == ({place} if wanted else set())
+        assert said(document) == ({place} if expected else set())
 
     declared = {
         "name": "CoinMarketCap Top10",
@@ -239,7 +239,7 @@ def test_pages_come_in_under_the_slug_of_the_recipe_alone() -> None:
         "trigger": {"kind": "cron", "cron": "0 * * * *"},
         "endpoints": [{"op": "items", "url": READS["url"]}],
     }
-    head = {**planned({"action": "delay"}, **told), "kind": "integration"}
+    head = {**planned({"action": "delay"}, **result), "kind": "integration"}
     own = {**head, "name": "CoinMarketCap Top10", "template": declared}
     assert said(own) == set()
     made = compile_definition(read_package(own, LIMITS), declared)

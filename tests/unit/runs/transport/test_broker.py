@@ -19,11 +19,11 @@ def test_the_local_transport_needs_no_broker(url: str | None) -> None:
 
 
 def test_celery_without_a_broker_says_what_to_set() -> None:
-    with pytest.raises(Invalid) as told:
+    with pytest.raises(Invalid) as result:
         _of(None)
 
-    assert told.value.code == "no_broker"
-    assert "MAINSPRING_BROKER_URL" in (told.value.suggestion or "")
+    assert result.value.code == "no_broker"
+    assert "MAINSPRING_BROKER_URL" in (result.value.suggestion or "")
 
 
 @pytest.mark.parametrize(
@@ -45,12 +45,12 @@ def test_celery_without_a_broker_says_what_to_set() -> None:
 )
 def test_an_address_that_is_no_broker_is_refused_without_repeating_it(url: str) -> None:
     secret = url.replace("//", "//user:hunter2@")
-    with pytest.raises(Invalid) as told:
+    with pytest.raises(Invalid) as result:
         _of(secret)
 
-    assert told.value.code == "bad_broker_url"
-    assert "redis://" in (told.value.suggestion or "")
-    assert "hunter2" not in str(told.value.as_dict())
+    assert result.value.code == "bad_broker_url"
+    assert "redis://" in (result.value.suggestion or "")
+    assert "hunter2" not in str(result.value.as_dict())
 
 
 def test_a_broker_is_shown_without_its_password() -> None:
@@ -87,14 +87,14 @@ def test_an_address_of_redis_may_bring_its_own_authority_and_is_still_checked() 
     assert found is not None
 
     # The library for Redis itself requires a certificate where nothing else is said.
-    told = found.sending().connection_for_write().ssl
-    assert told == {"ssl_ca_certs": "/etc/ours.pem"}
+    result = found.sending().connection_for_write().ssl
+    assert result == {"ssl_ca_certs": "/etc/ours.pem"}
 
 
 def test_a_missing_extra_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mainspring.runs.transport.broker.find_spec", lambda name: None)
-    with pytest.raises(Invalid) as told:
+    with pytest.raises(Invalid) as result:
         _of("redis://localhost:6379/0")
 
-    assert told.value.code == "celery_not_installed"
-    assert "mainspring[celery]" in (told.value.suggestion or "")
+    assert result.value.code == "celery_not_installed"
+    assert "mainspring[celery]" in (result.value.suggestion or "")

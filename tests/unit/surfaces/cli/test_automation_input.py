@@ -37,15 +37,15 @@ def test_a_starter_is_a_valid_definition_with_the_trigger_that_was_asked_for(
 ) -> None:
     assert command("starter", "Büro & Co", "--trigger", trigger, "--json") == 0
 
-    told = json.loads(capsys.readouterr().out)
-    assert told["file"] == "buro_co.json"
-    document = json.loads((tmp_path / told["file"]).read_text())
+    result = json.loads(capsys.readouterr().out)
+    assert result["file"] == "buro_co.json"
+    document = json.loads((tmp_path / result["file"]).read_text())
     assert document["name"] == "Büro & Co"
     kinds = [entry["type"] for entry in document.get("triggers", [])]
     assert kinds == ([] if trigger == "manual" else [trigger])
     report = validate(document, build_registry(Limits()), Limits())
     assert report.ok
-    assert any("save" in line for line in told["next"])
+    assert any("save" in line for line in result["next"])
 
 
 def test_a_file_that_is_there_is_never_overwritten(

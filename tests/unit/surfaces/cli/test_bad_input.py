@@ -246,11 +246,11 @@ def test_validation_judges_every_file_and_tells_a_program_all(
 
     assert command("validate", broken, tmp_path / "nowhere", delay, "--json") == 2
 
-    told = json.loads(capsys.readouterr().out)
-    assert told["valid"] is False
-    assert [file["valid"] for file in told["files"]] == [False, False, True]
-    assert told["files"][0]["errors"][0]["pointer"] == "/colour"
-    assert told["files"][2]["steps"] == 1
+    result = json.loads(capsys.readouterr().out)
+    assert result["valid"] is False
+    assert [file["valid"] for file in result["files"]] == [False, False, True]
+    assert result["files"][0]["errors"][0]["pointer"] == "/colour"
+    assert result["files"][2]["steps"] == 1
     assert command("validate", delay) == 0
 
 

@@ -27,9 +27,9 @@ def outside(home: Path, **more: object) -> Settings:
 
 
 def test_secrets_are_counted_in_words() -> None:
-    said = [checks.secrets(VaultHealth(number)).detail for number in (0, 1, 2)]
+    output = [checks.secrets(VaultHealth(number)).detail for number in (0, 1, 2)]
 
-    assert said == ["There are none yet.", "The one secret opens.", "All 2 secrets open."]
+    assert output == ["There are none yet.", "The one secret opens.", "All 2 secrets open."]
 
 
 def test_a_free_port_is_well_and_looking_at_it_leaves_it_free(tmp_path: Path) -> None:
@@ -42,8 +42,8 @@ def test_a_free_port_is_well_and_looking_at_it_leaves_it_free(tmp_path: Path) ->
 
 
 def test_a_port_where_somebody_listens_is_reported_with_a_remedy(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        check = checks.address(Settings(home=tmp_path, port=taken.getsockname()[1]))
+    with socket.create_server(("127.0.0.1", 0)) as accepted:
+        check = checks.address(Settings(home=tmp_path, port=accepted.getsockname()[1]))
 
     assert check.verdict == "doubtful"
     assert "MAINSPRING_PORT" in (check.suggestion or "")

@@ -87,11 +87,11 @@ def test_a_missing_scheduler_is_detected_by_what_it_did_not_do() -> None:
     late = replace(
         SEEN, vitals=HealthSignals(overdue_schedules=2, schedule_seconds=92.0, event_seconds=80.0)
     )
-    for name, said in (("schedules", "did not: 2, the oldest 92 s ago"), ("events", "for 80 s")):
+    for name, output in (("schedules", "did not: 2, the oldest 92 s ago"), ("events", "for 80 s")):
         assert checks.on_time(name, SEEN).verdict == "ok"
         found = checks.on_time(name, late)
         assert (found.name, found.verdict) == (name, "doubtful")
-        assert said in found.detail
+        assert output in found.detail
         assert "scheduler" in str(found.suggestion)
 
 
@@ -144,10 +144,10 @@ def test_tokens_over_plain_http_are_doubtful(host: str, url: str | None, verdict
 
 
 def test_a_collector_is_named_without_its_password() -> None:
-    told = checks.telemetry(Settings(otlp_url="https://me:hunter2@collector.example:4318"))
+    result = checks.telemetry(Settings(otlp_url="https://me:hunter2@collector.example:4318"))
 
-    assert (told.verdict, "collector.example" in told.detail) == ("ok", True)
-    assert "hunter2" not in told.detail
+    assert (result.verdict, "collector.example" in result.detail) == ("ok", True)
+    assert "hunter2" not in result.detail
     with pytest.raises(Invalid):
         checks.telemetry(Settings(otlp_url="nonsense"))
 

@@ -27,7 +27,7 @@ def test_arguments_are_shown_whole_and_with_what_is_not_seen() -> None:
         "outcome": None,
     }
 
-    said = "\n".join(line.plain for line in _lines(draft))
+    output = "\n".join(line.plain for line in _lines(draft))
 
-    assert said.count("x" * 2_000) == 60
-    assert '"last": "the\\u202e end"' in said
+    assert output.count("x" * 2_000) == 60
+    assert '"last": "the\\u202e end"' in output

@@ -183,9 +183,9 @@ def test_a_way_out_names_commands_as_they_are_called_here(monkeypatch: pytest.Mo
     monkeypatch.setenv("MAINSPRING_PROGRAM", "./start")
     finding = Finding("/a", "This is wrong.", "wrong", suggestion="See `mainspring doctor`.")
     lines = problem_lines("It failed.", [finding], "`mainspring workers` lists them.")
-    said = [line.plain.strip() for line in lines]
-    assert said[:2] == ["It failed.", "/a: This is wrong."]
-    assert said[2:] == ["See `./start doctor`.", "`./start workers` lists them."]
+    output = [line.plain.strip() for line in lines]
+    assert output[:2] == ["It failed.", "/a: This is wrong."]
+    assert output[2:] == ["See `./start doctor`.", "`./start workers` lists them."]
 
 
 # --- texts and moments
@@ -278,8 +278,8 @@ def test_an_api_alone_says_where_it_listens_and_then_how_others_reach_it(
 def test_links_lead_to_the_server_that_is_up(tmp_path: Path) -> None:
     home = tmp_path / "home"
     outside = "postgresql://nowhere/none"
-    told = checks.address(Settings(home=home, port=65_530))
-    assert "No server is running on this data folder" in told.detail
+    result = checks.address(Settings(home=home, port=65_530))
+    assert "No server is running on this data folder" in result.detail
     with hold_data_folder(Settings(home=home, database_url=outside, port=8_499)):
         check = checks.public_address(Settings(home=home))
     assert "http://127.0.0.1:8499" in check.detail
@@ -313,9 +313,9 @@ def test_a_mail_server_that_cannot_be_is_no_fault_of_the_database(
 
     examine(context, Screen(for_programs=True))
 
-    told = {entry["name"]: entry for entry in json.loads(capsys.readouterr().out)["checks"]}
-    assert told["mail"]["verdict"] == "wrong"
-    assert told["database"]["detail"] == "Nobody is at home."
+    result = {entry["name"]: entry for entry in json.loads(capsys.readouterr().out)["checks"]}
+    assert result["mail"]["verdict"] == "wrong"
+    assert result["database"]["detail"] == "Nobody is at home."
     assert [settings.smtp_url for settings in asked] == [None]
 
 

@@ -33,9 +33,9 @@ def test_a_json_line_says_where_the_work_was() -> None:
     line = copy_context().run(work)
 
     assert "\n" not in line
-    told = json.loads(line)
-    assert told.pop("ts").endswith("Z")
-    assert told == {
+    result = json.loads(line)
+    assert result.pop("ts").endswith("Z")
+    assert result == {
         "level": "error",
         "part": "worker-1",
         "logger": "a.room",
@@ -50,12 +50,14 @@ def test_a_json_line_says_where_the_work_was() -> None:
 
 
 def test_a_trace_shows_where_and_not_what_was_said() -> None:
-    told = json.loads(JsonLines("api").format(_record("Broken", broken=True)))
+    result = json.loads(JsonLines("api").format(_record("Broken", broken=True)))
 
-    assert told["error"] == "ValueError"
-    assert "test_logbook.py" in told["trace"]
-    assert "hunter2" not in json.dumps({**told, "trace": ""})
-    assert "hunter2" not in told["trace"].replace('raise ValueError("the password is hunter2")', "")
+    assert result["error"] == "ValueError"
+    assert "test_logbook.py" in result["trace"]
+    assert "hunter2" not in json.dumps({**result, "trace": ""})
+    assert "hunter2" not in result["trace"].replace(
+        'raise ValueError("the password is hunter2")', ""
+    )
 
 
 def test_a_request_is_named_with_its_workspace_once_that_is_known() -> None:
@@ -64,9 +66,9 @@ def test_a_request_is_named_with_its_workspace_once_that_is_known() -> None:
         enter_workspace(SPACE)
         return JsonLines("api").format(_record("Refused"))
 
-    told = json.loads(copy_context().run(work))
+    result = json.loads(copy_context().run(work))
 
-    assert (told["request_id"], told["workspace_id"]) == ("an-id-of-theirs", str(SPACE))
+    assert (result["request_id"], result["workspace_id"]) == ("an-id-of-theirs", str(SPACE))
 
 
 def test_a_line_for_a_person_ends_with_the_run_unless_it_names_it() -> None:

@@ -47,9 +47,9 @@ class _Narrow(Screen):
 
 
 def test_everything_that_matters_is_said(words: Vocabulary) -> None:
-    told = _told(proposal_lines(proposal(), words, Screen()))
+    result = _told(proposal_lines(proposal(), words, Screen()))
 
-    for said in (
+    for output in (
         "Standup digest  ready to be saved",
         "On weekdays at 09:00 it asks a model",
         "1.   It asks a model.",
@@ -69,8 +69,8 @@ def test_everything_that_matters_is_said(words: Vocabulary) -> None:
         "Not understood: pretty please.",
         "No model was used.",
     ):
-        assert said in told
-    assert told.count("On weekdays at 09:00") == 1, "the first sentence is the summary"
+        assert output in result
+    assert result.count("On weekdays at 09:00") == 1, "the first sentence is the summary"
 
 
 def test_a_model_is_named_with_its_rounds_and_its_price() -> None:
@@ -83,15 +83,15 @@ def test_a_model_is_named_with_its_rounds_and_its_price() -> None:
         "cost_usd": "0.02",
     }
 
-    told = _told(maker_lines(proposal(made_by=made), Screen()))
+    result = _told(maker_lines(proposal(made_by=made), Screen()))
 
-    assert "anthropic/claude-x made this in 2 rounds for $0.02." in told
-    assert "Refused on the way: /plan/0/action: there is no such capability" in told
-    assert "Rules made this review" in told
+    assert "anthropic/claude-x made this in 2 rounds for $0.02." in result
+    assert "Refused on the way: /plan/0/action: there is no such capability" in result
+    assert "Rules made this review" in result
     gave_up = {**made, "by": "rules", "note": "It gave up. Rules made this instead."}
-    told = _told(maker_lines(proposal(made_by=gave_up), Screen()))
-    assert "It gave up. Rules made this instead. Models were asked for $0.02." in told
-    assert "Rules made this review" not in told
+    result = _told(maker_lines(proposal(made_by=gave_up), Screen()))
+    assert "It gave up. Rules made this instead. Models were asked for $0.02." in result
+    assert "Rules made this review" not in result
     busy = {"by": "rules", "model": None, "note": "A model was asked and gave none: it is busy."}
     assert "it is busy" in _told(maker_lines(proposal(review=review(reviewed_by=busy)), Screen()))
 
@@ -113,13 +113,13 @@ def test_a_change_is_reported_in_plain_text_place_by_place_and_with_what_widens(
     }
     changed = proposal(automation_id=ID, base_version=3, review=review(change=change))
 
-    told = _told(proposal_lines(changed, words, Screen()))
+    result = _told(proposal_lines(changed, words, Screen()))
 
-    assert "Standup digest  a change of version 3" in told
-    assert "It runs at 10:00 instead of 09:00." in told
-    assert '~ /triggers/0/config/cron  "0 9 * * *"  →  "0 10 * * *"' in told
-    assert "It may do more than before:" in told
-    assert "http_fetch" in told
+    assert "Standup digest  a change of version 3" in result
+    assert "It runs at 10:00 instead of 09:00." in result
+    assert '~ /triggers/0/config/cron  "0 9 * * *"  →  "0 10 * * *"' in result
+    assert "It may do more than before:" in result
+    assert "http_fetch" in result
     nothing = review(change={"changes": [], "in_words": [], "widened": []})
     same = _told(proposal_lines(proposal(review=nothing), words, Screen()))
     assert "Nothing: it says what it said before." in same
@@ -128,13 +128,13 @@ def test_a_change_is_reported_in_plain_text_place_by_place_and_with_what_widens(
 def test_open_questions_have_their_names_their_choices_and_a_command() -> None:
     asks = proposal(status="asks", questions=[CHANNEL, ZONE, LONE])
 
-    told = _told([*open_lines(asks, Screen()), *next_lines(asks)])
+    result = _told([*open_lines(asks, Screen()), *next_lines(asks)])
 
-    assert "channel  Which channel?" in told
-    assert "1. #standup" in told
-    assert "for step 2 (post), channel" in told
-    assert f"proposals answer {ID[:13]} channel=VALUE zone=VALUE lone=VALUE" in told
-    assert f"proposals save {ID[:13]}" not in told
+    assert "channel  Which channel?" in result
+    assert "1. #standup" in result
+    assert "for step 2 (post), channel" in result
+    assert f"proposals answer {ID[:13]} channel=VALUE zone=VALUE lone=VALUE" in result
+    assert f"proposals save {ID[:13]}" not in result
     assert f"proposals save {ID[:13]}" in _told(next_lines(proposal()))
 
 
@@ -145,11 +145,11 @@ def test_problems_have_their_places(words: Vocabulary) -> None:
         "code": "unknown",
         "suggestion": "Did you mean 'notification'?",
     }
-    told = _told(proposal_lines(proposal(status="invalid", problems=[wrong]), words, Screen()))
+    result = _told(proposal_lines(proposal(status="invalid", problems=[wrong]), words, Screen()))
 
-    assert "cannot be saved yet" in told
-    assert "/plan/0/action: There is no such action." in told
-    assert "Did you mean 'notification'?" in told
+    assert "cannot be saved yet" in result
+    assert "/plan/0/action: There is no such action." in result
+    assert "Did you mean 'notification'?" in result
 
 
 def test_what_was_saved_is_reported_with_what_is_new_and_doubtful(words: Vocabulary) -> None:
@@ -164,11 +164,11 @@ def test_what_was_saved_is_reported_with_what_is_new_and_doubtful(words: Vocabul
         "warnings": [{"pointer": "/plan/0", "detail": "Doubtful.", "code": "x"}],
     }
 
-    told = _told(saved_lines(saved, words, Screen()))
+    result = _told(saved_lines(saved, words, Screen()))
 
-    assert "Digest is saved as version 2, active." in told
-    assert "New in this version, not allowed before:" in told
-    assert "/plan/0: Doubtful." in told
+    assert "Digest is saved as version 2, active." in result
+    assert "New in this version, not allowed before:" in result
+    assert "/plan/0: Doubtful." in result
 
 
 def test_text_of_others_is_shown_and_never_obeyed(words: Vocabulary) -> None:
@@ -220,18 +220,18 @@ def test_text_of_others_is_shown_and_never_obeyed(words: Vocabulary) -> None:
 def test_a_proposal_that_lacks_almost_everything_is_shown(words: Vocabulary) -> None:
     bare = proposal(definition={}, review={}, notes=[], made_by={}, problems=[])
 
-    told = _told(proposal_lines(bare, words, Screen()))
+    result = _told(proposal_lines(bare, words, Screen()))
 
-    assert "An automation without a name" in told
+    assert "An automation without a name" in result
 
 
 def test_long_lines_are_folded_below_their_beginning(words: Vocabulary) -> None:
     lines = proposal_lines(proposal(), words, _Narrow())
 
-    told = [line.plain for line in lines if not line.plain.strip().startswith("http")]
-    assert all(len(line) <= 60 for line in told), told
-    first = next(place for place, line in enumerate(told) if "agrees in the inbox" in line)
-    assert told[first + 1].startswith(" " * 12), "the rest stands below the beginning"
+    result = [line.plain for line in lines if not line.plain.strip().startswith("http")]
+    assert all(len(line) <= 60 for line in result), result
+    first = next(place for place, line in enumerate(result) if "agrees in the inbox" in line)
+    assert result[first + 1].startswith(" " * 12), "the rest stands below the beginning"
 
 
 @pytest.mark.parametrize(
@@ -280,8 +280,8 @@ def test_commands_in_a_proposal_are_named_as_they_are_called_here(
     )
     lines = [*proposal_lines(made, words, Screen()), *open_lines(made, Screen())]
     lines += warning_lines([Finding("/plan/0", "It is not kept.", "x", keep)], Screen())
-    told = _told(lines)
+    result = _told(lines)
 
-    assert "`mainspring " not in told
-    assert told.count("secrets set slack_bot_token`") == 5
-    assert "`./start " in told
+    assert "`mainspring " not in result
+    assert result.count("secrets set slack_bot_token`") == 5
+    assert "`./start " in result

@@ -70,18 +70,18 @@ def test_what_is_begun_passes_the_check_and_is_packed_and_signed(
         )
         assert code == exits.DONE
         folder = Path(made["folder"])
-        code, told = answer(capsys, "recipes", "check", folder)
-        assert (code, told["valid"], told["kind"]) == (exits.DONE, True, kind)
+        code, result = answer(capsys, "recipes", "check", folder)
+        assert (code, result["valid"], result["kind"]) == (exits.DONE, True, kind)
     key, packed = tmp_path / "key", tmp_path / "my.json"
     code, made = answer(capsys, "recipes", "new-key", key)
     assert code == exits.DONE
     assert stat.S_IMODE(key.stat().st_mode) == 0o600
-    code, told = answer(capsys, "recipes", "pack", tmp_path / "my-automation", "-o", packed)
-    assert (code, told["signed"]) == (exits.DONE, False)
-    code, told = answer(capsys, "recipes", "sign", packed, "--key", key)
-    assert (code, told["signed"]) == (exits.DONE, True)
+    code, result = answer(capsys, "recipes", "pack", tmp_path / "my-automation", "-o", packed)
+    assert (code, result["signed"]) == (exits.DONE, False)
+    code, result = answer(capsys, "recipes", "sign", packed, "--key", key)
+    assert (code, result["signed"]) == (exits.DONE, True)
     document = json.loads(packed.read_text())
-    assert document["digest"] == told["digest"]
+    assert document["digest"] == result["digest"]
     assert document["signature"]["public_key"] == made["public_key"]
     assert "brains.list_boards" in document["template"]["script"]["source"]
     read_package(document)
@@ -93,22 +93,22 @@ def test_what_is_begun_passes_the_check_and_is_packed_and_signed(
 def test_nothing_that_is_there_is_lost(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     board = ("scaffold", "recipe", "mine", "--kind", "board", "--into", tmp_path)
     answer(capsys, *board)
-    code, said = answer(capsys, *board)
-    assert (code, said["code"]) == (exits.FAILED, "folder_there")
+    code, output = answer(capsys, *board)
+    assert (code, output["code"]) == (exits.FAILED, "folder_there")
     key, packed = tmp_path / "key", tmp_path / "mine.json"
     answer(capsys, "recipes", "new-key", key)
     before = key.read_bytes()
-    code, said = answer(capsys, "recipes", "new-key", key)
-    assert (code, said["code"]) == (exits.FAILED, "file_exists")
+    code, output = answer(capsys, "recipes", "new-key", key)
+    assert (code, output["code"]) == (exits.FAILED, "file_exists")
     assert key.read_bytes() == before
     packed.write_text("mine")
-    code, said = answer(capsys, "recipes", "pack", tmp_path / "mine", "-o", packed)
-    assert (code, said["code"]) == (exits.FAILED, "file_exists")
-    code, said = answer(capsys, "recipes", "sign", packed, "--key", key)
+    code, output = answer(capsys, "recipes", "pack", tmp_path / "mine", "-o", packed)
+    assert (code, output["code"]) == (exits.FAILED, "file_exists")
+    code, output = answer(capsys, "recipes", "sign", packed, "--key", key)
     assert code == exits.INVALID
     assert packed.read_text() == "mine"
-    code, said = answer(capsys, "recipes", "sign", tmp_path / "mine", "--key", key)
-    assert (code, said["code"]) == (exits.INVALID, "not_packed")
+    code, output = answer(capsys, "recipes", "sign", tmp_path / "mine", "--key", key)
+    assert (code, output["code"]) == (exits.INVALID, "not_packed")
 
 
 def test_what_is_wrong_is_reported_at_its_place(
@@ -119,23 +119,23 @@ def test_what_is_wrong_is_reported_at_its_place(
     document = json.loads(file.read_text())
     changed = {"grants": document["grants"][1:], "hosts": ["a.example"]}
     file.write_text(json.dumps({**document, **changed}))
-    code, said = answer(capsys, "recipes", "check", file.parent)
+    code, output = answer(capsys, "recipes", "check", file.parent)
     assert code == exits.INVALID
-    assert {(one["pointer"], one["code"]) for one in said["errors"]} == {
+    assert {(one["pointer"], one["code"]) for one in output["errors"]} == {
         ("/grants", "hidden_grant"),
         ("/hosts/0", "unused_host"),
     }
-    kept = {key: value for key, value in document.items() if key != "grants"}
-    file.write_text(json.dumps({**kept, "grnats": []}))
-    code, said = answer(capsys, "recipes", "pack", file.parent, "-o", tmp_path / "out.json")
-    (wrong,) = said["errors"]
+    stored = {key: value for key, value in document.items() if key != "grants"}
+    file.write_text(json.dumps({**stored, "grnats": []}))
+    code, output = answer(capsys, "recipes", "pack", file.parent, "-o", tmp_path / "out.json")
+    (wrong,) = output["errors"]
     assert (wrong["pointer"], wrong["suggestion"]) == ("/grnats", "Did you mean 'grants'?")
     assert not (tmp_path / "out.json").exists()
     for name in ("Mine", "../mine", "a b"):
-        code, said = answer(capsys, "scaffold", "recipe", name, "--into", tmp_path)
-        assert (code, said["errors"][0]["pointer"]) == (exits.INVALID, "/name")
-    code, said = answer(capsys, "recipes", "check", tmp_path / "nowhere")
-    assert (code, said["code"]) == (exits.FAILED, "no_recipe")
+        code, output = answer(capsys, "scaffold", "recipe", name, "--into", tmp_path)
+        assert (code, output["errors"][0]["pointer"]) == (exits.INVALID, "/name")
+    code, output = answer(capsys, "recipes", "check", tmp_path / "nowhere")
+    assert (code, output["code"]) == (exits.FAILED, "no_recipe")
 
 
 def test_a_key_that_others_can_read_signs_nothing(
@@ -144,10 +144,10 @@ def test_a_key_that_others_can_read_signs_nothing(
     key = tmp_path / "key"
     answer(capsys, "recipes", "new-key", key)
     key.chmod(0o644)
-    code, said = answer(capsys, "recipes", "sign", tmp_path / "x.json", "--key", key)
-    assert (code, said["code"]) == (exits.INVALID, "key_unguarded")
-    code, said = answer(capsys, "recipes", "sign", tmp_path / "x.json", "--key", tmp_path / "no")
-    assert said["code"] == "no_key"
+    code, output = answer(capsys, "recipes", "sign", tmp_path / "x.json", "--key", key)
+    assert (code, output["code"]) == (exits.INVALID, "key_unguarded")
+    code, output = answer(capsys, "recipes", "sign", tmp_path / "x.json", "--key", tmp_path / "no")
+    assert output["code"] == "no_key"
 
 
 def test_the_whole_command_line_has_it(capsys: pytest.CaptureFixture[str]) -> None:

@@ -29,7 +29,7 @@ ESCAPES = [
 @pytest.mark.parametrize("text", ESCAPES)
 def test_no_escape_sequence_reaches_the_terminal(text: str) -> None:
     for shown in (clean(text), one_line(text), as_json({text: [text]})):
-        assert not any(ord(letter) < 32 and letter not in "\n\t" for letter in shown)
+        assert not any(ord(mail) < 32 and mail not in "\n\t" for mail in shown)
         assert not set(shown) & set("\x7f\x9b\u202e\u2066\u2069")
 
 
@@ -37,7 +37,7 @@ def test_no_escape_sequence_reaches_the_terminal(text: str) -> None:
 def test_cleaning_leaves_ordinary_text_alone_and_removes_every_control(text: str) -> None:
     shown = clean(text)
 
-    assert all(letter in "\n\t" or letter.isprintable() or ord(letter) > 0x9F for letter in shown)
+    assert all(mail in "\n\t" or mail.isprintable() or ord(mail) > 0x9F for mail in shown)
     if text.isprintable():
         assert shown == text
 

@@ -65,12 +65,12 @@ def test_what_an_automation_has_of_its_own_is_one_line_of_what_it_may_call() -> 
     own = [Grant(name) for name in KV]
     bound = Grant("automation_kv.set", {"key": "k"})
 
-    said = [str(line) for line in grant_lines([*own, Grant("list_boards"), bound], WORDS)]
+    output = [str(line) for line in grant_lines([*own, Grant("list_boards"), bound], WORDS)]
 
-    assert len(said) == 3
-    assert said[0].startswith("  may call list_boards: ")
-    assert said[1].endswith('(key "k")'), "bounds that somebody wrote are shown"
-    assert said[2] == "  may use its own memory and its own record of failures"
+    assert len(output) == 3
+    assert output[0].startswith("  may call list_boards: ")
+    assert output[1].endswith('(key "k")'), "bounds that somebody wrote are shown"
+    assert output[2] == "  may use its own memory and its own record of failures"
     assert [str(line) for line in grant_lines(own[:1], WORDS)] == ["  may use its own memory"]
     assert [str(line) for line in grant_lines([], WORDS)] == [
         "  calls nothing outside its own steps"

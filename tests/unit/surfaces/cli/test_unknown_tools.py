@@ -53,12 +53,12 @@ def test_a_tool_may_be_used_in_grants_scripts_and_nested_steps() -> None:
     source = f'{SDK}\nexport default async () => await brains["acme.look-up"]({{}});'
     granted = {"source": source, "grants": [{"tool": "acme.look-up"}]}
     looped = step("each", "for_each", {"items": [1], "steps": [LOOKUP]})
-    for wanted, at in (
+    for expected, at in (
         (step("main", "script", {"source": source}), "/plan/0/config/source"),
         (step("main", "script", granted), "/plan/0/config/grants/0/tool"),
         (looped, "/plan/0/config/steps/0/action"),
     ):
-        wrong, doubts, tools = _judged(document(wanted))
+        wrong, doubts, tools = _judged(document(expected))
         assert wrong == []
         assert (at, UNCHECKED) in doubts
         assert len(tools) == 1
@@ -68,8 +68,8 @@ def test_a_tool_may_be_used_in_grants_scripts_and_nested_steps() -> None:
 
 
 def test_a_pattern_that_may_match_tools_is_a_doubt_too() -> None:
-    wanted = document(step("do", "agent_task", {"prompt": "Find Ada.", "tools": ["acme.*"]}))
-    found = validate_offline(wanted, NATIVES, Limits())
+    expected = document(step("do", "agent_task", {"prompt": "Find Ada.", "tools": ["acme.*"]}))
+    found = validate_offline(expected, NATIVES, Limits())
     assert found.report.findings == ()
     assert [(one.pointer, one.code) for one in found.report.warnings][-1:] == [
         ("/plan/0/config/tools/0", UNCHECKED)
@@ -79,7 +79,7 @@ def test_a_pattern_that_may_match_tools_is_a_doubt_too() -> None:
     assert found.tools == ("acme.*",)
     wrong, _, tools = _judged(
         {
-            **wanted,
+            **expected,
             "plan": [step("do", "agent_task", {"prompt": "Go.", "tools": ["search_spac.*"]})],
         }
     )
@@ -87,8 +87,8 @@ def test_a_pattern_that_may_match_tools_is_a_doubt_too() -> None:
 
 
 def test_natives_alone_are_judged_once_and_nothing_is_added() -> None:
-    wanted = document(step("tell", "notification", {"title": "A", "message_template": "B"}))
-    assert _judged(wanted) == ([], [], ())
+    expected = document(step("tell", "notification", {"title": "A", "message_template": "B"}))
+    assert _judged(expected) == ([], [], ())
 
 
 def test_validate_says_that_the_server_judges_it_and_is_content(
@@ -105,7 +105,7 @@ def test_validate_says_that_the_server_judges_it_and_is_content(
     assert run_cli(app, ["validate", str(file)]) == 0
     assert "only be judged by the server" in " ".join(capsys.readouterr().out.split())
     assert run_cli(app, ["--json", "validate", str(file)]) == 0
-    told = json.loads(capsys.readouterr().out)["files"][0]
-    assert (told["valid"], told["warnings"][0]["code"]) == (True, UNCHECKED)
+    result = json.loads(capsys.readouterr().out)["files"][0]
+    assert (result["valid"], result["warnings"][0]["code"]) == (True, UNCHECKED)
     file.write_text(json.dumps(document(LOOKUP, {**TELL, "action": "notificatoin"})))
     assert run_cli(app, ["validate", str(file)]) == 2

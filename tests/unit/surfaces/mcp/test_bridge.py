@@ -89,10 +89,10 @@ def test_a_closed_stdin_ends_it_at_once_and_a_wrong_token_is_said(
         child = _begin(
             tmp_path, f"http://127.0.0.1:{server.server_port}", subprocess.DEVNULL, token
         )
-        out, told = child.communicate(timeout=DEADLINE)
+        out, result = child.communicate(timeout=DEADLINE)
 
     assert (child.returncode, out) == (code, "")
-    assert text in told
+    assert text in result
 
 
 def test_a_request_is_answered_also_while_the_server_has_gone_away(tmp_path: Path) -> None:

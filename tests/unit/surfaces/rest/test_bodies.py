@@ -177,9 +177,9 @@ async def test_every_mistake_of_a_body_is_reported_at_once() -> None:
         ("/legs/0/minuts", "additional_properties"),
         ("/legs/1/by", "enum"),
     }
-    told = {entry["pointer"]: entry.get("suggestion") for entry in problem["errors"]}
-    assert told["/nme"] == "Did you mean 'name'?"
-    assert told["/legs/0/minuts"] == "Did you mean 'minutes'?"
+    result = {entry["pointer"]: entry.get("suggestion") for entry in problem["errors"]}
+    assert result["/nme"] == "Did you mean 'name'?"
+    assert result["/legs/0/minuts"] == "Did you mean 'minutes'?"
 
 
 async def test_a_choice_between_shapes_points_into_what_was_sent() -> None:

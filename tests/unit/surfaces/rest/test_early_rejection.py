@@ -83,8 +83,8 @@ class _Opened:
                 await asyncio.sleep(0)
 
     def statuses(self) -> list[str]:
-        said = b"".join(self.line.written)
-        return [part[:3].decode() for part in said.split(b"HTTP/1.1 ")[1:]]
+        output = b"".join(self.line.written)
+        return [part[:3].decode() for part in output.split(b"HTTP/1.1 ")[1:]]
 
 
 @asynccontextmanager
@@ -124,8 +124,8 @@ async def test_a_call_that_comes_too_soon_is_answered_at_once_and_whole() -> Non
         assert lines[0] == b"http/1.1 429 too many requests"
         assert {b"retry-after: 1", b"x-request-id: sender-0001"} <= set(lines)
         assert b"content-length: %d" % len(body) in lines
-        told = json.loads(body)
-        assert (told["code"], told["instance"]) == ("too_many_calls", PATH)
+        result = json.loads(body)
+        assert (result["code"], result["instance"]) == ("too_many_calls", PATH)
         assert len(opened.inside.bodies) == 1
         # The connection goes on, and what came of the refused one is nobody's body.
         opened.clock[0] += 0.06
@@ -225,9 +225,9 @@ async def test_what_comes_after_a_body_in_pieces_is_not_kept_and_has_an_end() ->
     async with _opened() as opened:
         head = _call(body=b"").replace(b"Content-Length: 11", b"Transfer-Encoding: chunked")
         await opened.send(head + b"0\r\n")
-        kept = len(opened.wire.headers)
+        stored = len(opened.wire.headers)
         await opened.send(b"X-Much: " + b"x" * 1_000 + b"\r\n")
-        assert (len(opened.wire.headers), opened.line.closed) == (kept, False)
+        assert (len(opened.wire.headers), opened.line.closed) == (stored, False)
         for _ in range(40):
             await opened.send(b"X-Much: " + b"x" * 1_000 + b"\r\n")
         assert opened.line.closed

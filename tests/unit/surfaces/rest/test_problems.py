@@ -48,8 +48,8 @@ async def test_an_error_of_our_own_is_logged_and_tells_the_caller_nothing(
 
     assert answer.status_code == 500
     assert answer.headers["Content-Type"] == "application/problem+json"
-    for told in ("hunter2", "KeyError", "SELECT", "Traceback", "/etc"):
-        assert told not in answer.text
+    for result in ("hunter2", "KeyError", "SELECT", "Traceback", "/etc"):
+        assert result not in answer.text
     logged = [record for record in caplog.records if record.exc_info]
     assert len(logged) == 1
     assert answer.headers["X-Request-Id"] in logged[0].getMessage()

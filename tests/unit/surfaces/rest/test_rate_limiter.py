@@ -70,8 +70,8 @@ def test_callers_over_the_rate_limit_are_refused_early_and_only_they_are() -> No
     assert headers[b"x-request-id"] == b"sender-0001"
     assert headers[b"x-content-type-options"] == b"nosniff"
     assert headers[b"content-type"] == b"application/problem+json"
-    told = json.loads(body)
-    assert (told["status"], told["code"], told["instance"]) == (429, "too_many_calls", PATH)
+    result = json.loads(body)
+    assert (result["status"], result["code"], result["instance"]) == (429, "too_many_calls", PATH)
     assert int(headers[b"content-length"]) == len(body)
     # Another token, another address and another method are not kept out by that.
     assert _call(middleware, b"Bearer b")[0] == 202

@@ -80,9 +80,9 @@ async def test_a_stream_gives_its_place_back_however_it_ends() -> None:
         (_nothing, _leave, _send),
     ]
     for look, receive, send in endings * 3:
-        kept = streams.open(request, look, 0.01, ADA)
+        stored = streams.open(request, look, 0.01, ADA)
         other = streams.open(request, _nothing, 0.01, ADA)
-        await asyncio.gather(kept(scope, receive, send), return_exceptions=True)
+        await asyncio.gather(stored(scope, receive, send), return_exceptions=True)
         cut = asyncio.create_task(other(scope, _silence, _send))
         await asyncio.sleep(0)
         cut.cancel()

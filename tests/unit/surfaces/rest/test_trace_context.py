@@ -19,8 +19,8 @@ HEADER = b"00-" + TRACE + b"-b7ad6b7169203331-01"
 
 async def _trace_of(*headers: bytes) -> bytes:
     """The trace in which a request goes on."""
-    provider, told = TracerProvider(shutdown_on_exit=False), InMemorySpanExporter()
-    provider.add_span_processor(SimpleSpanProcessor(told))
+    provider, result = TracerProvider(shutdown_on_exit=False), InMemorySpanExporter()
+    provider.add_span_processor(SimpleSpanProcessor(result))
     tracer = provider.get_tracer("test")
     line = Telemetry(tracer, NoOpMeter("test"), lambda *_: None, lambda: None)
     scope = {
@@ -32,7 +32,7 @@ async def _trace_of(*headers: bytes) -> bytes:
     await TracingMiddleware(cast("Any", _nothing), telemetry=line)(
         scope, cast("Any", _nothing), _nothing
     )
-    (span,) = told.get_finished_spans()
+    (span,) = result.get_finished_spans()
     assert span.context is not None
     return f"{span.context.trace_id:032x}".encode()
 

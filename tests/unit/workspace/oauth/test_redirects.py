@@ -68,10 +68,10 @@ def test_addresses_that_a_browser_reads_otherwise_or_acts_on_itself_are_refused(
 
 
 def test_the_addresses_of_one_client_on_the_web_are_of_one_site() -> None:
-    beside = ["http://localhost/cb", "com.example.app:/cb"]
+    other = ["http://localhost/cb", "com.example.app:/cb"]
 
-    assert share_one_host(beside)
-    assert share_one_host(["https://a.example/1", "https://a.example:8443/2", *beside])
+    assert share_one_host(other)
+    assert share_one_host(["https://a.example/1", "https://a.example:8443/2", *other])
     assert share_one_host(["https://insiders.a.example/1", "https://a.example/2"])
     for others in (
         ["https://a.example/", "https://b.example/"],
@@ -79,7 +79,7 @@ def test_the_addresses_of_one_client_on_the_web_are_of_one_site() -> None:
         ["https://1.a.example/", "https://2.a.example/"],
         ["https://com/", "https://a.com/"],
     ):
-        assert not share_one_host([*beside, *others]), others
+        assert not share_one_host([*other, *others]), others
 
 
 def test_only_the_port_of_a_loopback_address_is_free() -> None:

@@ -65,8 +65,8 @@ def test_only_a_role_that_may_grant_more_may_revoke() -> None:
 
 
 def test_what_a_role_allows_grows_and_never_reaches_an_account() -> None:
-    told = [describe_role(role) for role in ROLES.values()]
+    result = [describe_role(role) for role in ROLES.values()]
 
-    assert told[0]
-    assert set(told[0]) < set(told[1]) < set(told[2])
-    assert not any("password" in sentence for sentence in told[2])
+    assert result[0]
+    assert set(result[0]) < set(result[1]) < set(result[2])
+    assert not any("password" in sentence for sentence in result[2])

@@ -83,12 +83,12 @@ async def test_frames_that_make_no_sense_are_no_fault_of_ours(bench: Bench) -> N
 
 
 async def test_what_is_no_frame_ends_the_script(bench: Bench) -> None:
-    for said in ("{nonsense", "[]", "7", '{"built": {"js": "1"}}', "[" * 2000):
-        plan = script(f"{FORGE} forge({json.dumps(said)}); await rest();", "test.echo")
+    for output in ("{nonsense", "[]", "7", '{"built": {"js": "1"}}', "[" * 2000):
+        plan = script(f"{FORGE} forge({json.dumps(output)}); await rest();", "test.echo")
         plan["plan"][0]["max_retries"] = 0
         run = await bench.run(plan)
-        assert run["status"] == "failed", said
-        assert run["error"]["code"] in {"script_left", "script_crashed"}, said
+        assert run["status"] == "failed", output
+        assert run["error"]["code"] in {"script_left", "script_crashed"}, output
 
 
 async def test_the_first_last_word_counts_and_nothing_after_it(bench: Bench) -> None:

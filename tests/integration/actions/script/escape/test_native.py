@@ -12,18 +12,18 @@ ROOT = os.geteuid() == 0
 
 async def test_native_code_gets_nothing_from_the_kernel() -> None:
     modes = ("native:auto", "native:namespaces", "native:landlock")
-    for told in await asyncio.to_thread(ask, modes, ordinary=ROOT):
-        assert told["walls"]["user"] == "same"
-        assert told["walls"]["filtered"]
-        assert told["leaks"] == {}, told["mode"]
-        assert (told["connections"], told["left"]) == ({}, [])
-        assert len(told["tried"]) > 60
+    for result in await asyncio.to_thread(ask, modes, ordinary=ROOT):
+        assert result["walls"]["user"] == "same"
+        assert result["walls"]["filtered"]
+        assert result["leaks"] == {}, result["mode"]
+        assert (result["connections"], result["left"]) == ({}, [])
+        assert len(result["tried"]) > 60
 
 
 async def test_without_isolation_native_code_gets_what_its_user_may_have() -> None:
-    (told,) = await asyncio.to_thread(ask, ("native:none",), ordinary=ROOT)
+    (result,) = await asyncio.to_thread(ask, ("native:none",), ordinary=ROOT)
 
-    reached = set(told["leaks"])
+    reached = set(result["leaks"])
     assert {
         "list",
         "chmod",
@@ -42,4 +42,4 @@ async def test_without_isolation_native_code_gets_what_its_user_may_have() -> No
         "a world of users",
     } <= reached
     assert len([name for name in reached if name.startswith("read ")]) > 5
-    assert set(told["connections"]) == {"tcp", "udp", "unix", "abstract"}
+    assert set(result["connections"]) == {"tcp", "udp", "unix", "abstract"}

@@ -31,12 +31,12 @@ ROOT = os.geteuid() == 0
 async def test_every_bomb_is_contained_and_other_scripts_continue(
     ordinary: bool, modes: tuple[str, ...]
 ) -> None:
-    for told in await asyncio.to_thread(ask, modes, ordinary=ordinary):
-        assert told["burst"] == []
-        assert told["held"], told["mode"]
-        assert told["beside"] > 0
-        assert len(told["tried"]) >= len(bombs()) // 3
-        assert {"wall", "memory", "output"} & set(told["reasons"].values())
+    for result in await asyncio.to_thread(ask, modes, ordinary=ordinary):
+        assert result["burst"] == []
+        assert result["held"], result["mode"]
+        assert result["beside"] > 0
+        assert len(result["tried"]) >= len(bombs()) // 3
+        assert {"wall", "memory", "output"} & set(result["reasons"].values())
 
 
 async def _said(bench: Bench, run: dict[str, Any]) -> dict[str, str]:
@@ -54,11 +54,11 @@ async def test_what_is_kept_of_endless_output_ends_with_a_mark(bench: Bench) -> 
     sources, most = bombs(), bench.application.limits.script_output_bytes
     for name, stream in (("a gigabyte of output", "out"), ("a million lines of errors", "err")):
         run = await bench.run(script(sources[name], wall_seconds=5))
-        said = await _said(bench, run)
-        assert len(said[stream].encode()) <= most + 200, name
-        assert "was not kept" in said[stream], name
+        output = await _said(bench, run)
+        assert len(output[stream].encode()) <= most + 200, name
+        assert "was not kept" in output[stream], name
         assert run["error"]["code"] in {"script_output", "script_wall", "script_cpu"}
-        end = json.loads(said["end"])
+        end = json.loads(output["end"])
         assert end["peak_kb"] <= bench.application.limits.script_memory_mb * 1024 * MORE
 
 

@@ -124,8 +124,8 @@ async def test_no_secret_is_in_the_process_of_a_script_that_uses_it(bench: Bench
             running = [pid for pid in scripts if not is_launcher(pid)]
             closed = [pid for pid in both if is_closed(pid)]
             readable = [pid for pid in both if pid not in closed]
-            told = b"".join(told_about(pid, "cmdline", "comm") for pid in both)
-            told += b"".join(told_about(pid, "environ") for pid in readable)
+            result = b"".join(told_about(pid, "cmdline", "comm") for pid in both)
+            result += b"".join(told_about(pid, "environ") for pid in readable)
             seen = await asyncio.to_thread(lambda: [pid for pid in running if holds(pid, MARK)])
             leaks = await asyncio.to_thread(lambda: [pid for pid in readable if holds(pid, SECRET)])
             bench.outside.release.set()
@@ -138,5 +138,5 @@ async def test_no_secret_is_in_the_process_of_a_script_that_uses_it(bench: Bench
     assert not set(running).intersection(closed), "what belongs to a script was all looked at"
     assert len(seen) == 1, "the memory of the script was really looked through"
     assert leaks == []
-    assert SECRET.encode() not in told
-    assert MARK.encode() not in told, "not even the source stands in a command line"
+    assert SECRET.encode() not in result
+    assert MARK.encode() not in result, "not even the source stands in a command line"

@@ -32,17 +32,17 @@ async def sandboxes() -> AsyncIterator[SandboxPool]:
 
 async def built(sandboxes: SandboxPool, source: str) -> dict[str, Any]:
     async with sandboxes.taken() as process:
-        told = await talk(process, {"kind": "build", "nonce": "n", "source": source})
-    return told.last
+        result = await talk(process, {"kind": "build", "nonce": "n", "source": source})
+    return result.last
 
 
 async def test_a_script_answers_what_its_function_returns(sandboxes: SandboxPool) -> None:
-    told = await run(sandboxes, body("return { event, input, mode: runtime.mode }"))
+    result = await run(sandboxes, body("return { event, input, mode: runtime.mode }"))
 
-    assert told.done == {"event": {"city": "Bern"}, "input": {"n": 1}, "mode": "live"}
-    assert told.ended is not None
-    assert (told.ended.exit_code, told.ended.reason) == (0, None)
-    assert told.ended.peak_kb > 0
+    assert result.done == {"event": {"city": "Bern"}, "input": {"n": 1}, "mode": "live"}
+    assert result.ended is not None
+    assert (result.ended.exit_code, result.ended.reason) == (0, None)
+    assert result.ended.peak_kb > 0
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ async def test_every_style_of_entry_is_called(sandboxes: SandboxPool, js: str) -
 
 
 async def test_calls_travel_as_frames_and_come_back(sandboxes: SandboxPool) -> None:
-    told = await run(
+    result = await run(
         sandboxes,
         body("""
           const [a, b] = await Promise.all([
@@ -70,12 +70,12 @@ async def test_calls_travel_as_frames_and_come_back(sandboxes: SandboxPool) -> N
         answer=lambda asked: {"value": {"value": asked["arguments"]}},
     )
 
-    assert [asked["capability"] for asked in told.asked] == ["http_fetch"] + [
+    assert [asked["capability"] for asked in result.asked] == ["http_fetch"] + [
         "automation_kv.get"
     ] * 3
-    assert [asked["call"] for asked in told.asked] == [1, 2, 3, 4]
-    assert told.asked[3]["arguments"] == {"key": "d", "default": 7}
-    assert told.done[3] == {"key": "d", "default": 7}
+    assert [asked["call"] for asked in result.asked] == [1, 2, 3, 4]
+    assert result.asked[3]["arguments"] == {"key": "d", "default": 7}
+    assert result.done[3] == {"key": "d", "default": 7}
 
 
 async def test_a_refused_call_throws_the_problem(sandboxes: SandboxPool) -> None:
@@ -101,10 +101,10 @@ async def test_a_refused_call_throws_the_problem(sandboxes: SandboxPool) -> None
 async def test_a_wrong_argument_is_reported_before_anything_is_asked(
     sandboxes: SandboxPool,
 ) -> None:
-    told = await run(sandboxes, body('await brains.http_fetch("https://x.example")'))
+    result = await run(sandboxes, body('await brains.http_fetch("https://x.example")'))
 
-    assert "takes one object" in told.failed["message"]
-    assert told.asked == []
+    assert "takes one object" in result.failed["message"]
+    assert result.asked == []
 
 
 async def test_output_comes_while_the_script_runs_and_by_its_stream(sandboxes: SandboxPool) -> None:
@@ -132,27 +132,27 @@ async def test_a_frame_is_found_after_a_line_without_an_end(sandboxes: SandboxPo
       say("half \\u0000a-non "); await brains.x({}); say("half \\u0000");
     """)
 
-    told = await run(sandboxes, js)
+    result = await run(sandboxes, js)
 
-    assert told.stdout == "half \0a-non half \0"
-    assert len(told.asked) == 1
-    assert told.done is None
+    assert result.stdout == "half \0a-non half \0"
+    assert len(result.asked) == 1
+    assert result.done is None
 
 
 async def test_large_values_go_both_ways(sandboxes: SandboxPool) -> None:
-    told = await run(sandboxes, body("return await brains.x({ text: 'ü'.repeat(1_000_000) })"))
+    result = await run(sandboxes, body("return await brains.x({ text: 'ü'.repeat(1_000_000) })"))
 
-    assert told.done == {"text": "ü" * 1_000_000}
+    assert result.done == {"text": "ü" * 1_000_000}
 
 
 async def test_an_error_names_the_line_of_the_script(sandboxes: SandboxPool) -> None:
-    told = await run(sandboxes, 'export default () => {\n\n  throw new Error("boo");\n}')
+    result = await run(sandboxes, 'export default () => {\n\n  throw new Error("boo");\n}')
 
-    assert (told.failed["name"], told.failed["message"]) == ("Error", "boo")
-    assert (told.failed["line"], told.failed["column"]) == (3, 9)
-    assert "main.ts:3:9" in told.failed["stack"]
-    assert "bootstrap" not in told.failed["stack"]
-    assert "/tmp" not in told.failed["stack"]
+    assert (result.failed["name"], result.failed["message"]) == ("Error", "boo")
+    assert (result.failed["line"], result.failed["column"]) == (3, 9)
+    assert "main.ts:3:9" in result.failed["stack"]
+    assert "bootstrap" not in result.failed["stack"]
+    assert "/tmp" not in result.failed["stack"]
 
 
 @pytest.mark.parametrize(
@@ -173,10 +173,10 @@ async def test_an_error_names_the_line_of_the_script(sandboxes: SandboxPool) -> 
 async def test_what_goes_wrong_is_reported_in_plain_text(
     sandboxes: SandboxPool, text: str, says: str
 ) -> None:
-    told = await run(sandboxes, body(text))
+    result = await run(sandboxes, body(text))
 
-    assert says in told.failed["message"]
-    assert told.reason is None
+    assert says in result.failed["message"]
+    assert result.reason is None
 
 
 async def test_half_of_a_pair_is_marked_as_lost(sandboxes: SandboxPool) -> None:
@@ -187,7 +187,7 @@ async def test_fetch_to_any_address_but_our_own_is_a_call_of_http_fetch(
     sandboxes: SandboxPool,
 ) -> None:
     endpoint = "https://mainspring.example/mcp"
-    told = await run(
+    result = await run(
         sandboxes,
         body("""
           const url = Deno.env.get("BRAINS_MCP_URL");
@@ -198,25 +198,25 @@ async def test_fetch_to_any_address_but_our_own_is_a_call_of_http_fetch(
         answer=lambda asked: {"http": {"status": 202, "headers": {}, "body": '{"ok":1}'}},
     )
 
-    assert told.done == [
+    assert result.done == [
         202,
         {"ok": 1},
         None,
         {"BRAINS_MCP_URL": endpoint, "BRAINS_RUN_TOKEN": "t"},
     ]
-    assert (told.asked[0]["method"], told.asked[0]["body"]) == ("POST", "{}")
-    assert told.asked[0]["headers"]["a"] == "b"
+    assert (result.asked[0]["method"], result.asked[0]["body"]) == ("POST", "{}")
+    assert result.asked[0]["headers"]["a"] == "b"
     for other in (f"{endpoint}/", f"{endpoint}?a=b", "https://mainspring.example/"):
-        told = await run(
+        result = await run(
             sandboxes,
             body(f"const r = await fetch({other!r}); return [r.status, await r.json()]"),
             env={"BRAINS_MCP_URL": endpoint},
             answer=lambda asked: {"value": {"kind": "draft"}},
         )
-        [asked] = told.asked
+        [asked] = result.asked
         assert (asked["capability"], asked["arguments"]["url"]) == ("http_fetch", other)
         # What was held and not sent is no success of the request.
-        assert told.done == [202, {"kind": "draft"}]
+        assert result.done == [202, {"kind": "draft"}]
 
 
 async def test_time_and_chance_are_the_same_for_the_same_frame(sandboxes: SandboxPool) -> None:
@@ -246,30 +246,30 @@ async def test_time_and_chance_are_the_same_for_the_same_frame(sandboxes: Sandbo
 
 
 async def test_waiting_for_time_to_pass_ends(sandboxes: SandboxPool) -> None:
-    told = await run(
+    result = await run(
         sandboxes, body("const until = Date.now() + 50; while (Date.now() < until); return 1")
     )
 
-    assert told.done == 1
+    assert result.done == 1
 
 
 async def test_untrusted_text_cannot_leave_its_marks(sandboxes: SandboxPool) -> None:
-    told = await run(
+    result = await run(
         sandboxes, body("return untrusted('a</untrusted-00>b<UNTRUSTED-1>', { source: 'mail' })")
     )
 
-    lines = told.done.splitlines()
+    lines = result.done.splitlines()
     assert lines[0].startswith("<untrusted-")
     assert lines[0].endswith(' source="mail">')
     assert lines[-1] == f"</{lines[0][1:].partition(' ')[0]}>"
-    assert told.done.count("<") == 2
+    assert result.done.count("<") == 2
 
 
 async def test_whoami_tells_the_run_and_what_is_granted(sandboxes: SandboxPool) -> None:
-    told = await run(sandboxes, body("return [whoami(), Object.keys(brains)]"))
+    result = await run(sandboxes, body("return [whoami(), Object.keys(brains)]"))
 
-    assert told.done[0]["run_id"] == "run-1"
-    assert told.done[0]["granted"] == told.done[1] == ["http_fetch", "automation_kv.get"]
+    assert result.done[0]["run_id"] == "run-1"
+    assert result.done[0]["granted"] == result.done[1] == ["http_fetch", "automation_kv.get"]
 
 
 async def test_types_are_taken_away_and_lines_stay(sandboxes: SandboxPool) -> None:
@@ -286,12 +286,12 @@ async def test_an_enum_is_built_with_its_map_and_stacks_stay_right(sandboxes: Sa
     source = "enum A { B }\n\nexport default () => {\n  throw new Error(`${A.B}`);\n}"
     made = (await built(sandboxes, source))["built"]
 
-    told = await run(sandboxes, made["js"])
+    result = await run(sandboxes, made["js"])
 
     assert '"mappings"' in made["map"]
-    assert told.failed["message"] == "0"
-    assert told.failed["line"] == 4
-    assert "main.ts:4" in told.failed["stack"]
+    assert result.failed["message"] == "0"
+    assert result.failed["line"] == 4
+    assert "main.ts:4" in result.failed["stack"]
 
 
 @pytest.mark.parametrize(

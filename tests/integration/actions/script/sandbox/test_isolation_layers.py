@@ -90,10 +90,10 @@ async def test_an_isolation_layer_holds_without_any_help_of_deno(
 ) -> None:
     async with SandboxPool(warm=0, wanted=mode, flags=EVERYTHING) as sandboxes:
         given = {**outside, "cache": f"{sandboxes.folder}/cache", "walled": True}
-        told = await run(sandboxes, body(ATTEMPTS), input=given)
+        result = await run(sandboxes, body(ATTEMPTS), input=given)
 
-    assert {name: got for name, got in told.done.items() if got is not None} == {}
-    assert len(told.done) == 14
+    assert {name: got for name, got in result.done.items() if got is not None} == {}
+    assert len(result.done) == 14
     assert not (Path(str(outside["folder"])) / "left").exists()
 
 
@@ -103,17 +103,17 @@ async def test_deno_refuses_by_itself_behind_any_isolation_layer(
 ) -> None:
     async with SandboxPool(warm=0, wanted=mode, flags=FLAGS) as sandboxes:
         given = {**outside, "cache": f"{sandboxes.folder}/cache", "walled": True, "denied": True}
-        told = await run(sandboxes, body(ATTEMPTS), input=given)
+        result = await run(sandboxes, body(ATTEMPTS), input=given)
 
-    assert {name: got for name, got in told.done.items() if got is not None} == {}
+    assert {name: got for name, got in result.done.items() if got is not None} == {}
 
 
 async def test_the_attempts_would_succeed_without_isolation(outside: dict[str, object]) -> None:
     """A battery that fails everywhere proves nothing."""
     async with SandboxPool(warm=0, wanted=IsolationMode.NONE, flags=EVERYTHING) as sandboxes:
-        told = await run(sandboxes, body(ATTEMPTS), input={**outside, "cache": "/nowhere"})
+        result = await run(sandboxes, body(ATTEMPTS), input={**outside, "cache": "/nowhere"})
 
-    reached = {name for name, got in told.done.items() if got is not None}
+    reached = {name for name, got in result.done.items() if got is not None}
     assert {"secret", "listing", "passwd", "import", "tcp", "unix", "udp"} <= reached
 
 

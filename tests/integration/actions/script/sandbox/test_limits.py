@@ -68,15 +68,15 @@ async def test_a_bound_ends_the_script_and_is_named(
         frame_bytes=1 << 20,
     )
 
-    told = await run(sandboxes, body(text), caps)
+    result = await run(sandboxes, body(text), caps)
 
-    assert told.reason == reason
-    assert "done" not in told.last
-    assert told.ended is not None
-    assert told.ended.peak_kb <= 192 * MB * 1.2
-    assert len(told.stdout) + len(told.stderr) <= 1 << 20
-    assert told.pid is not None
-    assert not is_running(told.pid)
+    assert result.reason == reason
+    assert "done" not in result.last
+    assert result.ended is not None
+    assert result.ended.peak_kb <= 192 * MB * 1.2
+    assert len(result.stdout) + len(result.stderr) <= 1 << 20
+    assert result.pid is not None
+    assert not is_running(result.pid)
 
 
 @pytest.mark.parametrize(
@@ -90,11 +90,11 @@ async def test_a_bound_ends_the_script_and_is_named(
 async def test_memory_that_v8_does_not_count_is_bounded_too(
     sandboxes: SandboxPool, text: str
 ) -> None:
-    told = await run(sandboxes, body(text), ProcessLimits(memory_mb=192, cpu_seconds=20))
+    result = await run(sandboxes, body(text), ProcessLimits(memory_mb=192, cpu_seconds=20))
 
-    assert told.ended is not None
-    assert told.ended.peak_kb <= 192 * MB * 1.2
-    assert told.reason == "memory" or told.failed["name"] == "RangeError"
+    assert result.ended is not None
+    assert result.ended.peak_kb <= 192 * MB * 1.2
+    assert result.reason == "memory" or result.failed["name"] == "RangeError"
 
 
 async def test_a_script_that_works_for_long_lets_others_go_first(sandboxes: SandboxPool) -> None:
@@ -143,9 +143,11 @@ async def test_a_process_serves_one_script_and_no_other() -> None:
         pids = []
         for _ in range(4):
             await sandboxes.settled()
-            told = await run(sandboxes, body("globalThis.left = 1; return typeof globalThis.kept"))
-            assert told.done == "undefined"
-            pids.append(told.pid)
+            result = await run(
+                sandboxes, body("globalThis.left = 1; return typeof globalThis.kept")
+            )
+            assert result.done == "undefined"
+            pids.append(result.pid)
 
     assert len(set(pids)) == 4
 
@@ -154,9 +156,9 @@ async def test_a_warm_process_is_taken_and_another_made() -> None:
     async with SandboxPool(warm=1) as sandboxes:
         assert await sandboxes.settled() == 1
         waiting = sandboxes.idle_pids()
-        told = await run(sandboxes, body("return 1"))
+        result = await run(sandboxes, body("return 1"))
 
-        assert [told.pid] == waiting
+        assert [result.pid] == waiting
         assert await seen(lambda: len(sandboxes.idle_pids()) == 1)
         assert sandboxes.idle_pids() != waiting
 
@@ -181,8 +183,8 @@ async def test_nothing_is_left_when_it_closes() -> None:
         await sandboxes.settled()
         pids = sandboxes.idle_pids()
         launcher, folder = sandboxes.launcher_pid, sandboxes.folder
-        taken = sandboxes.taken()
-        process = await taken.__aenter__()
+        accepted = sandboxes.taken()
+        process = await accepted.__aenter__()
         await process.send(first_frame(body("for (;;);")))
         assert process.pid is not None
         pids.append(process.pid)
@@ -191,7 +193,7 @@ async def test_nothing_is_left_when_it_closes() -> None:
     assert folder is not None
     assert [pid for pid in (*pids, launcher) if is_running(pid)] == []
     assert not await asyncio.to_thread(os.path.lexists, folder)
-    await taken.__aexit__(None, None, None)
+    await accepted.__aexit__(None, None, None)
 
 
 async def test_a_launcher_that_dies_takes_its_processes_along_and_is_replaced() -> None:

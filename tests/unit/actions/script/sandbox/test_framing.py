@@ -28,11 +28,11 @@ def heard(pieces: list[bytes], most: int = 1000) -> tuple[bytes, list[Frame]]:
     listener.expect(NONCE)
     words, frames = b"", []
     for piece in pieces:
-        for said in listener.hear(piece, most):
-            if isinstance(said, Frame):
-                frames.append(said)
+        for output in listener.hear(piece, most):
+            if isinstance(output, Frame):
+                frames.append(output)
             else:
-                words += said
+                words += output
     return words + listener.left, frames
 
 
