@@ -27,10 +27,8 @@ from mainspring.contracts.limits import Limits
 from mainspring.runs.rows import Hook
 from mainspring.settings import Settings
 from tests.crash.api_process import answer_calls
-from tests.crash.capabilities import CrashCapabilities
 from tests.crash.matcher_process import follow_log
 from tests.crash.scheduler_process import keep_schedules
-from tests.crash.side_effect_log import SideEffectLog
 
 STDIN = 0
 

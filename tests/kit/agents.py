@@ -18,14 +18,9 @@ from mainspring.contracts.model import ModelReply, ModelRequest, ToolCall
 from mainspring.registry import build_registry
 from mainspring.runs.worker import rescue
 from mainspring.workspace.artifacts.rows import list_artifacts, read_content
-from tests.kit.dying import Dead
-from tests.kit.house import Bench, document, step
-from tests.kit.provider import FakeModels
-=======
 from tests.kit.bench import Bench, document, step
 from tests.kit.lost_worker import Dead
 from tests.kit.model_doubles import FakeModels
->>>>>>> ed3f9810 (Name test kit, bench and fuzz modules after their topics)
 
 # A shape that is easy to miss.
 NUMBER: dict[str, Any] = {
@@ -109,7 +104,6 @@ async def agents_bench(
 ) -> AsyncIterator[Bench]:
     """The bench with these models, and with these capabilities in addition to the usual ones."""
     capabilities = [one for one in words if isinstance(one, Capability)]
-<<<<<<< ours
     bounds, script_runner = limits or Limits(), bench.house.script_runner
     registry = build_registry(
         bounds,

@@ -22,17 +22,10 @@ from mainspring.contracts.context import (
 from mainspring.contracts.errors import InternalError
 from mainspring.contracts.model import ModelReply, ModelRequest
 from mainspring.contracts.registry import Registry
-<<<<<<< HEAD
 from mainspring.workspace.artifacts.blobs import BlobStore
 from mainspring.workspace.artifacts.links import LinkSigner
 from mainspring.workspace.artifacts.save import artifacts_capability
-from tests.kit.house import Bench
-=======
-from mainspring.gate.artifacts.blobs import BlobStore
-from mainspring.gate.artifacts.links import LinkSigner
-from mainspring.gate.artifacts.save import artifacts_capability
 from tests.kit.bench import Bench
->>>>>>> ed3f9810 (Name test kit, bench and fuzz modules after their topics)
 
 
 class Call:

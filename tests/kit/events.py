@@ -17,11 +17,7 @@ from mainspring.store.events import EVENTS_CHANNEL, EventTable, append_events
 from mainspring.store.wakeups import WakeupListener
 from mainspring.triggers.matcher import CONSUMER, EventMatcher
 from mainspring.workspace.automations import set_state
-<<<<<<< HEAD
-from tests.kit.house import PATIENCE, Bench, document, step
-=======
-from tests.kit.bench import Bench, document, step
->>>>>>> ed3f9810 (Name test kit, bench and fuzz modules after their topics)
+from tests.kit.bench import PATIENCE, Bench, document, step
 
 _AHEAD = """
     SELECT EXISTS (SELECT 1 FROM events e, event_cursors c

@@ -23,11 +23,7 @@ from mainspring.gate.capability_call import CapabilityCall
 from mainspring.gate.policy import RunPolicy
 from mainspring.gate.run_budget import ENDLESS, RunBudget, StepBudget
 from mainspring.store.database import Connection, Database
-<<<<<<< HEAD
 from mainspring.store.shield import run_to_completion
-from tests.kit.neighbours import add_workspace
-=======
->>>>>>> ed3f9810 (Name test kit, bench and fuzz modules after their topics)
 from tests.kit.run_rows import add_automation, add_run
 from tests.kit.tenants import add_workspace
 

@@ -5,13 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mainspring.contracts.errors import Conflict
-<<<<<<< HEAD
 from mainspring.runs.rows import RunEvent
-from tests.kit.house import Bench, document, step
-=======
-from mainspring.runs.run_events import RunEvent
 from tests.kit.bench import Bench, document, step
->>>>>>> ed3f9810 (Name test kit, bench and fuzz modules after their topics)
 
 NO_PAUSE = {"retry_backoff": "none", "max_retries": 3}
 

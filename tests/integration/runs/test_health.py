@@ -7,11 +7,7 @@ from uuid import UUID
 from mainspring.contracts.ids import generate_id, get_lowest_id_at
 from mainspring.runs.fleet import read_signals
 from mainspring.runs.health import judge, read_health_signals, recent_runs
-from tests.kit.house import Bench, document, step
-=======
-from mainspring.runs.health import judge, read_vitals, recent_runs
 from tests.kit.bench import Bench, document, step
->>>>>>> ed3f9810 (Name test kit, bench and fuzz modules after their topics)
 
 PLAN = step("one", "transform_data", {"output": 1})
 SCHEDULE = {"id": "daily", "type": "schedule", "config": {"cron": "0 9 * * *", "timezone": "UTC"}}
@@ -26,7 +22,6 @@ LISTENER = {
 
 
 async def _red(bench: Bench) -> set[str]:
-<<<<<<< ours
     async with bench.house.database.acquire() as connection:
         health = judge(await read_health_signals(connection))
     return {check.name for check in health.checks if not check.ok}

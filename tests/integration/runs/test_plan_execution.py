@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-<<<<<<< HEAD:tests/integration/runs/test_walk.py
 from mainspring.runs.story import summarize_run
-from tests.kit.house import Bench, document, step
-=======
-from mainspring.runs.story import tell
 from tests.kit.bench import Bench, document, step
->>>>>>> ed3f9810 (Name test kit, bench and fuzz modules after their topics):tests/integration/runs/test_plan_execution.py
 
 
 async def test_outputs_flow_from_step_to_step_in_their_own_types(bench: Bench) -> None:

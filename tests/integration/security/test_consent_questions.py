@@ -23,7 +23,7 @@ from mainspring.workspace.account_changes import (
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.consents import answer_consent
 from tests.kit.api import Api, served
-from tests.kit.house import Bench, document, step
+from tests.kit.bench import Bench, document, step
 from tests.kit.people import ROOT
 
 POST = step("post", "slack_post", {"channel": "#team", "text": "Hello"}, approval="automatic")

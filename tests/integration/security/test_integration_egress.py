@@ -50,16 +50,10 @@ from mainspring.integrations.rss.feed import parse_entries
 from mainspring.outbound.egress import Egress
 from mainspring.outbound.mail.imap import PASSWORD, open_mailbox
 from mainspring.workspace.accounts.rows import AccountRow
-<<<<<<< HEAD:tests/integration/security/test_outside_doors.py
-from tests.kit.outside import Names, RecordingDial, always, answer, local_server
-from tests.kit.visits import CONNECTION, MEMBER, WORKSPACE, visiting
-from tests.unit.integrations.test_ics import calendar
-from tests.unit.outbound.egress.test_ssrf import (
-=======
 from tests.kit.handler_context import CONNECTION, MEMBER, WORKSPACE, visiting
 from tests.kit.loopback_doubles import RecordingDial, ResolverDouble, always, answer, local_server
-from tests.unit.gate.egress.test_ssrf import (
->>>>>>> ed3f9810 (Name test kit, bench and fuzz modules after their topics):tests/integration/security/test_integration_egress.py
+from tests.unit.integrations.test_ics import calendar
+from tests.unit.outbound.egress.test_ssrf import (
     ALLOWED,
     BY_ADDRESS,
     FORBIDDEN,

@@ -15,14 +15,8 @@ from mainspring.contracts.ids import generate_id
 from mainspring.contracts.roles import Role
 from mainspring.settings import Settings
 from mainspring.store.audit import build_audit_record
-<<<<<<< HEAD:tests/integration/store/test_walled.py
 from mainspring.store.database import Connection, Database, WorkspaceDatabase
-from tests.kit.neighbours import add_workspace
-=======
-from mainspring.store.database import Connection, Database
-from mainspring.store.workspace_database import WorkspaceDatabase
 from tests.kit.tenants import add_workspace
->>>>>>> ed3f9810 (Name test kit, bench and fuzz modules after their topics):tests/integration/store/test_workspace_database.py
 
 ONE, TWO = generate_id(), generate_id()
 

@@ -24,14 +24,9 @@ from mainspring.workspace.alerts import claim_mail, count_consecutive_failures
 from mainspring.workspace.automation_states import acknowledge
 from mainspring.workspace.automations import set_state
 from mainspring.workspace.inbox import list_notifications
-from tests.kit.events import ECHO, is_behind, listen, match_all, runs_of, tell
-from tests.kit.house import PATIENCE, Bench, document, step
-=======
 from tests.kit.bench import PATIENCE, Bench, document, step
-from tests.kit.events import ECHO, listen, match_all, runs_of, tell
-<<<<<<< ours
->>>>>>> ed3f9810 (Name test kit, bench and fuzz modules after their topics)
-from tests.kit.mail import Post, mail_server, read_letter
+from tests.kit.events import ECHO, is_behind, listen, match_all, runs_of, tell
+from tests.kit.mail import mail_server, read_letter
 
 HOOK = {"id": "hook", "type": "webhook"}
 _BLOCKED = """

@@ -28,12 +28,8 @@ from mainspring.store.event_expiry import expire_events
 from mainspring.store.partitions import drop_partitions, ensure_partitions, list_ended_partitions
 from mainspring.triggers.housekeeping import Housekeeper
 from mainspring.workspace.artifacts.blobs import BlobKey, blob_key
-from tests.kit.house import Bench, document, step
-from tests.kit.standing_in_line import until_in_line
-=======
 from tests.kit.bench import Bench, document, step
 from tests.kit.lock_waits import until_in_line
->>>>>>> ed3f9810 (Name test kit, bench and fuzz modules after their topics)
 
 NOW = datetime.now(UTC)
 
@@ -440,7 +436,6 @@ async def test_replaying_a_run_waits_until_its_partition_is_dropped(
 ) -> None:
     month = await past.month(200)
     old = await past.run(200, status="failed")
-<<<<<<< ours
     control = RunControl(past.database, past.bench.house.wakeup_sender)
     asked: list[asyncio.Task[None]] = []
 

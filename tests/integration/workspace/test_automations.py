@@ -8,6 +8,7 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+from mainspring.workspace.triggers import switch
 
 from mainspring.contracts.errors import Conflict, NotFound, Problem
 from mainspring.contracts.ids import generate_id
@@ -24,12 +25,7 @@ from mainspring.workspace.automations import (
     switch,
     update,
 )
-<<<<<<< HEAD
-from tests.kit.house import Bench, document, step
-=======
-from mainspring.workspace.triggers import switch
 from tests.kit.bench import Bench, document, step
->>>>>>> ed3f9810 (Name test kit, bench and fuzz modules after their topics)
 
 HOOK = {"id": "hook", "type": "webhook"}
 DAILY = {"id": "daily", "type": "schedule", "config": {"cron": "0 9 * * *", "timezone": "UTC"}}

@@ -9,12 +9,8 @@ import pytest
 from mainspring.contracts.limits import Limits
 from mainspring.definition.authority import AuthorityAddition, find_additions, read_authority
 from mainspring.definition.authority_writes import list_outgoing_by
-<<<<<<< HEAD
 from mainspring.definition.traits import flatten_steps
-from tests.kit.house import document, step
-=======
 from tests.kit.bench import document, step
->>>>>>> ed3f9810 (Name test kit, bench and fuzz modules after their topics)
 
 Plan = dict[str, Any]
 

@@ -23,13 +23,9 @@ from mainspring.contracts.errors import (
     UpstreamError,
 )
 from mainspring.contracts.limits import Limits
-<<<<<<< HEAD:tests/integration/outbound/egress/test_egress.py
 from mainspring.outbound.egress import Egress
-from tests.kit.outside import OK, LocalServer, Speak, always, answer, local_server
-=======
-from mainspring.gate.egress import Egress
+from mainspring.outbound.egress.http_client import Egress
 from tests.kit.loopback_doubles import OK, LocalServer, Speak, always, answer, local_server
->>>>>>> ed3f9810 (Name test kit, bench and fuzz modules after their topics):tests/integration/gate/test_egress.py
 
 MEGABYTE = 1_048_576
 LIMITS = Limits()

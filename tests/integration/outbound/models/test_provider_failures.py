@@ -20,14 +20,10 @@ from mainspring.contracts.errors import (
 )
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import CUT_OFF
-<from mainspring.outbound.egress import Egress
+from mainspring.outbound.egress import Egress
+from mainspring.outbound.egress.http_client import Egress
 from mainspring.outbound.models.model_client import Kind, ModelEndpoint, ask
-========
-from mainspring.gate.egress import Egress
-from mainspring.gate.providers.model_client import Kind, ModelEndpoint, ask
-<<<<<<< ours
-from tests.kit.loopback_doubles import Names, RecordingDial
->>>>>>>> ed3f9810 (Name test kit, bench and fuzz modules after their topics):tests/integration/outbound/models/test_provider_failures.py
+from tests.kit.loopback_doubles import RecordingDial
 from tests.kit.model_server import Answer
 from tests.kit.provider_clients import KEY, LOOK, MODELS, Connection, connected, said
 

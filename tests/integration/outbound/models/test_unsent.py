@@ -16,17 +16,11 @@ from typing import Any
 
 import pytest
 
-<<<<<<< HEAD:tests/integration/outbound/models/test_unsent.py
 from mainspring.gate.embedder import OpenAIEmbedder
 from mainspring.outbound.models import model_client
-from tests.kit.house import Bench, document, step
-=======
-from mainspring.gate.providers import model_client
-from mainspring.gate.providers.embedder import OpenAIEmbedder
 from tests.kit.bench import Bench, document, step
 from tests.kit.model_connections import KEY, Providing, providing
 from tests.kit.model_doubles import LLM
->>>>>>> ed3f9810 (Name test kit, bench and fuzz modules after their topics):tests/integration/gate/providers/test_unsent.py
 from tests.kit.model_server import Answer, model_server
 
 SDK = "mainspring.outbound.models.sdk"

@@ -20,12 +20,11 @@ from mainspring.gate.callers import CapabilityCaller
 from mainspring.recipes.carrying.model import WorkspaceContent
 from mainspring.recipes.carrying.workspace_files import MARKER, format_json, to_files
 from mainspring.workspace.automations import FIRST_MEMBER, ensure_workspace
-from mainspring.workspace.import_export import import_validated, validate_import
-from tests.kit.house import Bench, document, step
-=======
-from mainspring.workspace.import_export import import_judged, judge_import
+from mainspring.workspace.import_export import (
+    import_validated,
+    validate_import,
+)
 from tests.kit.bench import Bench, document, step
->>>>>>> ed3f9810 (Name test kit, bench and fuzz modules after their topics):tests/integration/recipes/carrying/test_export_import.py
 
 Files = dict[str, str]
 DAILY = {"id": "daily", "type": "schedule", "config": {"cron": "0 9 * * *", "timezone": "UTC"}}
@@ -397,7 +396,6 @@ async def _furnish_by_chance(bench: Bench, place: Place, chance: random.Random) 
             step("say", "transform_data", {"output": {"of": text}}),
         ]
         documents.append(document(*plan, name=name, triggers=chance.choice([[], [DAILY, HOOK]])))
-<<<<<<< ours
     words = await bench.house.registry.of(place.space)
     candidates = await validate_import(
         {"format": "mainspring.export", "version": 1, "automations": documents},

@@ -28,13 +28,8 @@ from mainspring.surfaces.cli.states import change_state
 from mainspring.surfaces.cli.versions import go_back, show_diff
 from mainspring.surfaces.cli.webhooks import end_token, make_token
 from mainspring.surfaces.services import ApplicationServices
-<<<<<<< HEAD:tests/integration/surfaces/cli/test_living.py
 from mainspring.workspace.automations import read_triggers
-from tests.kit.house import Bench, document, step
-=======
-from mainspring.workspace.triggers import read_triggers
 from tests.kit.bench import Bench, document, step
->>>>>>> ed3f9810 (Name test kit, bench and fuzz modules after their topics):tests/integration/surfaces/cli/test_automation_commands.py
 
 HOOKS = [{"id": "left", "type": "webhook"}, {"id": "right", "type": "webhook"}]
 ANSWER = step("answer", "transform_data", {"output": {"n": 42}})

@@ -30,7 +30,7 @@ from mainspring.workspace.people.sessions import end_sessions, has_session
 from mainspring.workspace.tokens import TokenLimits, make_token
 from tests.integration.surfaces.cli.conftest import Command
 from tests.kit.api import Api, served
-from tests.kit.house import Bench
+from tests.kit.bench import Bench
 from tests.kit.people import make_person
 
 

@@ -20,12 +20,7 @@ from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.secrets import SecretOwner, set_secret
 from mainspring.surfaces.cli.states import change_state
 from mainspring.surfaces.services import ApplicationServices
-<<<<<<< HEAD
-from tests.kit.house import document, step
-=======
-from mainspring.workspace.audit import AuditQuery
 from tests.kit.bench import document, step
->>>>>>> ed3f9810 (Name test kit, bench and fuzz modules after their topics)
 from tests.kit.terminals import no, yes
 
 DAILY = {"type": "schedule", "config": {"cron": "0 9 * * *", "timezone": "UTC"}}

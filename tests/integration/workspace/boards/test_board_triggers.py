@@ -11,13 +11,8 @@ import pytest
 
 from mainspring.definition.validate import validate
 from mainspring.runs.replay import replay
-<<<<<<< HEAD
 from mainspring.workspace.automations import list_triggers, set_state
-=======
-from mainspring.workspace.automations import set_state
-from mainspring.workspace.triggers import list_triggers
 from tests.kit.bench import Bench, document, step
->>>>>>> ed3f9810 (Name test kit, bench and fuzz modules after their topics)
 from tests.kit.boards import Boards, values
 from tests.kit.events import ECHO, listen, match_all, matching, tell
 

@@ -16,13 +16,7 @@ from mainspring.outbound.egress.dial import (
     check_literal_address,
 )
 from mainspring.outbound.egress.url import parse_url
-from tests.kit.outside import Names, RecordedStream, RecordingDial
-=======
-from mainspring.gate.egress.dial import GuardedBackend, LimitedNetworkStream, check_literal_address
-from mainspring.gate.egress.url import parse_url
-<<<<<<< ours
-from tests.kit.loopback_doubles import Names, RecordedStream, RecordingDial
->>>>>>> ed3f9810 (Name test kit, bench and fuzz modules after their topics):tests/unit/gate/egress/test_dial.py
+from tests.kit.loopback_doubles import RecordedStream, RecordingDial
 
 PUBLIC = [f"93.184.216.{number}" for number in range(1, 7)]
 INSIDE = "10.0.0.1"

@@ -19,15 +19,10 @@ from mainspring.contracts.errors import (
 )
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.secret import SecretRef, SecretText
-<from mainspring.outbound.egress import Egress
+from mainspring.outbound.egress import Egress
+from mainspring.outbound.egress.http_client import Egress
 from mainspring.outbound.egress.url import parse_url
-from tests.kit.outside import OK, Names, RecordingDial, answer
-========
-from mainspring.gate.egress import Egress
-from mainspring.gate.egress.url import parse_url
-<<<<<<< ours
-from tests.kit.loopback_doubles import OK, Names, RecordingDial, answer
->>>>>>>> ed3f9810 (Name test kit, bench and fuzz modules after their topics):tests/unit/outbound/egress/test_limits.py
+from tests.kit.loopback_doubles import OK, RecordingDial, answer
 
 NAMES = {"one.example": ["93.184.216.34"], "in.example": ["10.0.0.1"]}
 TRUST = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -10,12 +10,8 @@ from mainspring.contracts.context import HttpRequest, HttpResponse
 from mainspring.contracts.errors import PermissionDenied, Problem, UpstreamError
 from mainspring.contracts.limits import Limits
 from mainspring.outbound.egress import Egress
-from tests.kit.outside import OK, Names, RecordingDial, answer
-=======
-from mainspring.gate.egress import Egress
-<<<<<<< ours
-from tests.kit.loopback_doubles import OK, Names, RecordingDial, answer
->>>>>>> ed3f9810 (Name test kit, bench and fuzz modules after their topics):tests/unit/gate/egress/test_redirects.py
+from mainspring.outbound.egress.http_client import Egress
+from tests.kit.loopback_doubles import OK, RecordingDial, answer
 
 NAMES = {"one.example": ["93.184.216.34"], "two.example": ["93.184.216.35"]}
 TRUST = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -13,12 +13,8 @@ from mainspring.contracts.errors import Invalid, NotFound, PermissionDenied, Pro
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.secret import SecretRef, SecretText
 from mainspring.outbound.egress import CallHttp, Egress
-from tests.kit.outside import OK, Names, RecordingDial, answer
-=======
-from mainspring.gate.egress import CallHttp, Egress
-<<<<<<< ours
-from tests.kit.loopback_doubles import OK, Names, RecordingDial, answer
->>>>>>> ed3f9810 (Name test kit, bench and fuzz modules after their topics):tests/unit/gate/egress/test_secrets.py
+from mainspring.outbound.egress.http_client import CallHttp, Egress
+from tests.kit.loopback_doubles import OK, RecordingDial, answer
 
 VALUE = "s3cr3t/va lue+ü&?#"
 NAMES = {

@@ -16,12 +16,8 @@ from mainspring.contracts.context import HttpRequest
 from mainspring.contracts.errors import Invalid, PermissionDenied, UpstreamError
 from mainspring.contracts.limits import Limits
 from mainspring.outbound.egress import Egress
-from tests.kit.outside import OK, Names, RecordingDial, answer
-=======
-from mainspring.gate.egress import Egress
-<<<<<<< ours
-from tests.kit.loopback_doubles import OK, Names, RecordingDial, answer
->>>>>>> ed3f9810 (Name test kit, bench and fuzz modules after their topics):tests/unit/gate/egress/test_ssrf.py
+from mainspring.outbound.egress.http_client import Egress
+from tests.kit.loopback_doubles import OK, RecordingDial, answer
 
 PUBLIC = "93.184.216.34"
 ALLOWED = "good.example"
