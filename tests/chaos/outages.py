@@ -197,7 +197,7 @@ async def _timed_claims(bench: CrashBench) -> AsyncIterator[list[float]]:
                     now = await connection.fetchval("SELECT now()")
                     began = clock()
                     look = turns.look({}, _CLAIMED, began)
-                    accepted = await queue.claim(connection, queues, _CLAIMED, worker, look)
+                    taken = await queue.claim(connection, queues, _CLAIMED, worker, look)
                     found.append((clock() - began) * 1000)
                     turns.record_claim(look, taken, now, clock(), clock() - began)
                 finally:

@@ -66,12 +66,12 @@ async def test_a_worker_that_wakes_up_after_its_lease_writes_nothing_and_goes_on
             member.signal(signal.SIGCONT)
         await bench.until_at_work(*sleepers)
         gate.touch()
-        await arena.until_final(300)
+        await bench.until_final(300)
         heir.signal(signal.SIGTERM)
-        assert await arena.until_ended(heir, 10) == 0
-        late = await arena.dispatch(automation, 12)
-        await arena.until_final(300)
-        found = await gather(arena)
+        assert await bench.until_ended(heir, 10) == 0
+        late = await bench.dispatch(automation, 12)
+        await bench.until_final(300)
+        found = await gather(bench)
 
     sleeping = {member.pid for member in sleepers}
     after = [move for move in found.moves if move.at_ns > woken_ns and move.pid in sleeping]
@@ -90,12 +90,12 @@ async def test_a_worker_frozen_inside_a_transaction_keeps_nobody_from_its_runs(
     ) as bench:
         sleeper = bench.pool.start()
         # What a worker does once in its life is behind it then.
-        await arena.dispatch(await arena.save(FIVE_STEPS), 20)
-        await arena.until_final(300)
-        (frozen,) = await arena.dispatch(await arena.save(FROZEN_INSIDE), 1)
-        await _until_frozen(arena, [sleeper])
-        arena.crew.start()
-        await arena.until_final(300)
+        await bench.dispatch(await bench.save(FIVE_STEPS), 20)
+        await bench.until_final(300)
+        (frozen,) = await bench.dispatch(await bench.save(FROZEN_INSIDE), 1)
+        await _until_frozen(bench, [sleeper])
+        bench.pool.start()
+        await bench.until_final(300)
         sleeper.signal(signal.SIGCONT)
         await bench.until_at_work(sleeper)
         found = await gather(bench)

@@ -117,9 +117,9 @@ async def test_agents_survive_the_death_of_their_workers_and_pay_for_no_turn_twi
         await bench.dispatch(await bench.save(PLAN), RUNS)
         bench.pool.start()
         for moment in MOMENTS:
-            await _kill_at(arena, server, moment)
-        await arena.until_final(300)
-        statuses = await arena.statuses(arena.runs)
+            await _kill_at(bench, server, moment)
+        await bench.until_final(300)
+        statuses = await bench.statuses(bench.runs)
         turns = await _fetch(
             bench, "SELECT run_id, turn, cost_usd, at FROM agent_turns WHERE turn > 0"
         )

@@ -91,14 +91,14 @@ async def test_a_run_that_waits_for_a_draft_survives_the_death_of_its_workers(
         await _kill_while_it_waits(bench)
         answer = await _confirm(bench, edits={"text": "Good morning"})
         # The message has left, and the step that sent it is not recorded.
-        await _die_at(arena, "step.before")
-        again = await _confirm(arena)
-        arena.crew.start()
-        await arena.until_final(300)
-        status = await _status(arena)
-        steps = await _fetch(arena, "SELECT step, status, output FROM steps ORDER BY finished_at")
-        drafts = await _fetch(arena, "SELECT status, outcome FROM drafts")
-        sent = [one for one in arena.ledger.entries() if one.key.startswith("draft/")]
+        await _die_at(bench, "step.before")
+        again = await _confirm(bench)
+        bench.pool.start()
+        await bench.until_final(300)
+        status = await _status(bench)
+        steps = await _fetch(bench, "SELECT step, status, output FROM steps ORDER BY finished_at")
+        drafts = await _fetch(bench, "SELECT status, outcome FROM drafts")
+        sent = [one for one in bench.ledger.entries() if one.key.startswith("draft/")]
 
     assert status == "succeeded"
     assert again == answer

@@ -50,9 +50,9 @@ async def test_no_run_is_dead_after_any_number_of_losses_of_the_machine(
             await _until_begun(bench, 4 * blow)
             await _lose_machine(bench, mortal_server, chance)
         (folder / GATE).touch()
-        arena.crew.start()
-        await arena.until_final(300)
-        found = await gather(arena)
+        bench.pool.start()
+        await bench.until_final(300)
+        found = await gather(bench)
 
     assert [found.runs[run]["status"] for run in hanging] == ["succeeded"] * len(hanging)
     assert {row["takeovers"] for row in found.runs.values()} == {0}

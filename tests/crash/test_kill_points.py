@@ -33,12 +33,12 @@ async def test_a_death_at_any_commit_point_loses_and_repeats_nothing(
         automation = await bench.save(FIVE_STEPS)
         await bench.dispatch(automation, len(PASSAGES))
         # No lease runs out before all are dead, or one run would meet several of them.
-        doomed = [arena.crew.start(point=point, nth=nth, lease=600) for point, nth in PASSAGES]
-        await _until_dead(arena, doomed)
-        await arena.let_leases_run_out()
-        arena.crew.start(slots=8)
-        await arena.until_final(300)
-        found = await gather(arena)
+        doomed = [bench.pool.start(point=point, nth=nth, lease=600) for point, nth in PASSAGES]
+        await _until_dead(bench, doomed)
+        await bench.let_leases_run_out()
+        bench.pool.start(slots=8)
+        await bench.until_final(300)
+        found = await gather(bench)
 
     assert offences(found) == []
     dead = {member.pid for member in bench.pool.members[:-1]}

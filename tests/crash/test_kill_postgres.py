@@ -56,9 +56,9 @@ async def test_workers_outlive_their_database_and_nothing_is_lost(
         resumed = await strike_postgres(
             bench, chance, mortal_server, runs=RUNS, strikes=STRIKES, pause=0.4, down=1.0
         )
-        await arena.until_final(300)
-        found = await gather(arena)
-        assert [member.pid for member in arena.crew.alive] == [w.pid for w in workers]
+        await bench.until_final(300)
+        found = await gather(bench)
+        assert [member.pid for member in bench.pool.alive] == [w.pid for w in workers]
 
     assert offences(found) == []
     assert len(resumed) == STRIKES
@@ -77,7 +77,7 @@ async def test_postgres_may_die_at_any_commit_point(
             worker = bench.pool.start(point=point, nth=nth, victim=mortal_server.pid)
             wait_until(lambda: not mortal_server.alive(), 20, f"Postgres has died at {point}")
             await mortal_server.start_async()
-            await arena.until_final(300)
+            await bench.until_final(300)
             worker.signal(signal.SIGTERM)
             assert await bench.until_ended(worker, 10) == 0, bench.pool.log_tail()
         found = await gather(bench)
@@ -107,8 +107,8 @@ async def test_the_death_of_the_owner_of_postgres_is_healed_by_the_next_start(
             assert await bench.until_ended(leaving, STOP + 5 + BUSY) == 0
             with module_process("tests.kit.owner_process", [str(data_home)]) as heir:
                 first_line(heir)
-                await arena.until_final(300)
-                found = await gather(arena)
-            assert [member.pid for member in arena.crew.alive] == [staying.pid]
+                await bench.until_final(300)
+                found = await gather(bench)
+            assert [member.pid for member in bench.pool.alive] == [staying.pid]
 
     assert offences(found) == []

@@ -91,12 +91,12 @@ async def test_scripts_survive_the_death_of_their_workers(
             written = (number + 1) * RUNS * WRITES // (KILLS + 2)
             await bench.until(some_written, 90, "scripts write")
             await asyncio.sleep(chance.uniform(0, 0.1))
-            chance.choice(arena.crew.alive).kill()
-            arena.crew.start()
-        await arena.until_final(300)
-        statuses = await arena.statuses(arena.runs)
-        kept = await _kept(arena)
-        applied = arena.ledger.begun()
+            chance.choice(bench.pool.alive).kill()
+            bench.pool.start()
+        await bench.until_final(300)
+        statuses = await bench.statuses(bench.runs)
+        stored = await _kept(bench)
+        applied = bench.ledger.begun()
     assert set(statuses.values()) == {"succeeded"}
     assert len(stored) == RUNS * WRITES
     assert set(stored) == {1}, "a write was done twice"

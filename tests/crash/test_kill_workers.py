@@ -28,10 +28,10 @@ async def test_two_hundred_runs_survive_the_death_of_their_workers(
         least_ms=5,
         most_ms=40,
         takeovers=KILLS + 1,
-    ) as arena:
-        kills = await kill_workers(arena, chance, runs=RUNS, kills=KILLS, workers=3, pause=0.3)
-        await arena.until_final(300)
-        found = await gather(arena)
+    ) as bench:
+        kills = await kill_workers(bench, chance, runs=RUNS, kills=KILLS, workers=3, pause=0.3)
+        await bench.until_final(300)
+        found = await gather(bench)
 
     assert offences(found) == []
     assert len(kills) == KILLS

@@ -61,10 +61,10 @@ async def test_queued_runs_go_one_by_one_in_the_order_of_their_arrival(
         for _ in range(KILLS):
             await bench.dispatch(automation_id, FIRES // KILLS)
             await asyncio.sleep(chance.uniform(0.05, 0.3))
-            chance.choice(arena.crew.alive).kill()
-            arena.crew.start()
-        await arena.until_final(300)
-        rows = await spans(arena, automation_id)
+            chance.choice(bench.pool.alive).kill()
+            bench.pool.start()
+        await bench.until_final(300)
+        rows = await spans(bench, automation_id)
     assert [row["status"] for row in rows] == ["succeeded"] * FIRES
     assert overlaps(rows) == []
 

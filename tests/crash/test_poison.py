@@ -111,6 +111,6 @@ async def _work_until_all_have_ended(bench: CrashBench) -> None:
 
     replacing = asyncio.create_task(keep_up())
     try:
-        await arena.until_final(300)
+        await bench.until_final(300)
     finally:
         replacing.cancel()

@@ -59,8 +59,8 @@ async def test_a_worker_that_is_asked_to_stop_hands_back_what_it_cannot_finish(
         left_ns = time.time_ns()
         await _until_hanging(bench, 3 * EACH)
         (folder / "long").touch()
-        await arena.until_final(300)
-        found = await gather(arena)
+        await bench.until_final(300)
+        found = await gather(bench)
 
     assert exit_code == 0
     assert (left_ns - asked_ns) / SECOND <= STOP + 5
@@ -74,14 +74,14 @@ async def test_a_worker_that_is_asked_to_stop_hands_back_what_it_cannot_finish(
 async def test_runs_that_were_claimed_and_not_begun_are_handed_back(
     durable_server: EmbeddedServer, fork_server: ForkServer, folder: Path
 ) -> None:
-    async with arena_on(durable_server, nursery, folder, lease=LEASE) as arena:
-        await arena.dispatch(await arena.save(FIVE_STEPS), 8)
-        leaving = arena.crew.start(point="claim.after", fate="stop")
-        assert await arena.until_ended(leaving, STOP + 5) == 0
-        assert set((await arena.statuses(arena.runs)).values()) == {"pending"}
-        arena.crew.start()
-        await arena.until_final(300)
-        found = await gather(arena)
+    async with open_crash_bench(durable_server, fork_server, folder, lease=LEASE) as bench:
+        await bench.dispatch(await bench.save(FIVE_STEPS), 8)
+        leaving = bench.pool.start(point="claim.after", fate="stop")
+        assert await bench.until_ended(leaving, STOP + 5) == 0
+        assert set((await bench.statuses(bench.runs)).values()) == {"pending"}
+        bench.pool.start()
+        await bench.until_final(300)
+        found = await gather(bench)
 
     assert offences(found) == []
     assert {row["takeovers"] for row in found.runs.values()} == {0}

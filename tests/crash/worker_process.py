@@ -27,8 +27,10 @@ from mainspring.contracts.limits import Limits
 from mainspring.runs.rows import Hook
 from mainspring.settings import Settings
 from tests.crash.api_process import answer_calls
+from tests.crash.capabilities import CrashCapabilities
 from tests.crash.matcher_process import follow_log
 from tests.crash.scheduler_process import keep_schedules
+from tests.crash.side_effect_log import SideEffectLog
 
 STDIN = 0
 
@@ -118,17 +120,15 @@ async def _watch(orders: WorkerOptions, application: Application, stop: asyncio.
         await answer_calls(application, stop, orders.port)
 
 
-async def work(orders: Orders) -> None:
-    ledger = Ledger(Path(orders.ledger))
-    stunts = Stunts(ledger, orders.least_ms, orders.most_ms)
-    script_runner = ScriptRunner(Limits(), address=orders.settings().address, warm=1)
-    registry = build_registry(
-        Limits(), capabilities=stunts.capabilities(), script_runner=script_runner
-    )
+async def work(orders: WorkerOptions) -> None:
+    ledger = SideEffectLog(Path(orders.ledger))
+    stunts = CrashCapabilities(ledger, orders.least_ms, orders.most_ms)
+    workshop = ScriptRunner(Limits(), address=orders.settings().address, warm=1)
+    registry = build_registry(Limits(), capabilities=stunts.capabilities(), workshop=workshop)
     loop = asyncio.get_running_loop()
     loop.add_reader(STDIN, _end_with_the_parent)
     async with open_application(
-        orders.settings(), registry=registry, script_runner=script_runner
+        orders.settings(), registry=registry, workshop=workshop
     ) as application:
         if orders.role != "worker":
             stop = asyncio.Event()

@@ -50,7 +50,7 @@ async def test_what_nobody_agreed_to_asks_nobody_whatever_it_adds(bench: Bench) 
         "test.ask", answer, hosts=frozenset({"shop.example"}), secret_arguments=frozenset({"key"})
     )
     async with agents_bench(bench, None, outside) as one:
-        capabilities, program = CapabilityClient(one), client(CapabilityClient(one))
+        desk, program = CapabilityClient(one), client(CapabilityClient(one))
         for name in ("first", "second"):
             await one.house.vault.set(bench.secret_scope, name, f"the value of {name}")
         await desk.call("publisher_secret_set", {"name": "BILLING", "value": "a published value"})
@@ -69,13 +69,13 @@ async def test_what_nobody_agreed_to_asks_nobody_whatever_it_adds(bench: Bench) 
         }
         async with one.worker():
             same = {"definition": _plan(first, q=2)}
-            result = await program.call(REHEARSE, {**given, "candidate": same})
-            assert (result["live_reads"], sorted(asked)) == (True, [1, 2])
+            told = await program.call(REHEARSE, {**given, "candidate": same})
+            assert (told["live_reads"], sorted(asked)) == (True, [1, 2])
             asked.clear()
             for what, definition in wider.items():
                 candidate = {**given, "candidate": {"definition": definition}}
-                result = await program.call(REHEARSE, candidate)
-                assert (result["live_reads"], asked) == (False, []), what
+                told = await program.call(REHEARSE, candidate)
+                assert (told["live_reads"], asked) == (False, []), what
                 with pytest.raises(PermissionDenied, match="agreed"):
                     await program.call(REHEARSE, {**candidate, "live_reads": True})
             await _check_refused(one, asked)
@@ -94,16 +94,16 @@ async def _check_refused(bench: Bench, asked: list[Any]) -> None:
     digest = made.consent.digest.hex()
     answer = {"consent_id": str(made.consent.id), "digest": digest, "agree": False}
     for status in ("waiting", "refused"):
-        result = await client(capability_client).call(REHEARSE, given)
-        assert (result["live_reads"], asked) == (False, []), status
-        assert result["firings"][0]["now"]["reason"] == "not_recorded"
+        told = await client(capability_client).call(REHEARSE, given)
+        assert (told["live_reads"], asked) == (False, []), status
+        assert told["firings"][0]["now"]["reason"] == "not_recorded"
         # Anyone who could not agree to it cannot let it ask either.
         with pytest.raises(PermissionDenied):
             await operator.call(REHEARSE, {**given, "live_reads": True})
         if status == "waiting":
             await capability_client.call("answer_consent", answer)
-    result = await capability_client.call(REHEARSE, {**given, "live_reads": True})
-    assert (result["live_reads"], asked) == (True, [3])
+    told = await capability_client.call(REHEARSE, {**given, "live_reads": True})
+    assert (told["live_reads"], asked) == (True, [3])
 
 
 def _costly(cap: float) -> dict[str, Any]:
@@ -131,30 +131,30 @@ async def test_rehearsals_spend_within_the_smaller_day_and_all_of_it_is_reported
 
     words = (asking(work, "test.a", uses=("test.buy",)), capability("test.buy", buy, price=price))
     async with agents_bench(bench, None, *words) as one:
-        capabilities, database = CapabilityClient(one), bench.application.database
+        desk, database = CapabilityClient(one), bench.application.database
         saved = await one.save(_costly(1))
         given = {"automation_id": str(saved.automation_id), "samples": ONCE * 3}
         async with one.worker():
             # Live, for it is a person who wants it.
             high = {"candidate": {"definition": _costly(100)}, "live_reads": True}
-            result = await capabilities.call(REHEARSE, {**given, **high})
+            told = await desk.call(REHEARSE, {**given, **high})
             assert caps == {Decimal(1)}, "the cap in force is the smaller one"
             # Six runs on two sides, and money for two of them.
             assert await database.fetchval("SELECT sum(usd) FROM spend") == Decimal("0.8")
-            assert result["spent_usd"] == "0.8"
-            sides = [one[side] for one in result["firings"] for side in ("then", "now")]
+            assert told["spent_usd"] == "0.8"
+            sides = [one[side] for one in told["firings"] for side in ("then", "now")]
             assert [side["status"] for side in sides].count("succeeded") == 2
             assert {side["reason"] for side in sides} == {None, "day_budget"}
 
             low = {"candidate": {"definition": _costly(0.5)}}
-            left = await capabilities.call(REHEARSE, {**given, **low})
+            left = await desk.call(REHEARSE, {**given, **low})
         # Nobody works here any more: it is refused where it would be let in.
         await one.save(_costly(0.6))
-        both = await capabilities.call(REHEARSE, {**given, **high, "wait_seconds": 10})
-    for result in (left, both):
-        assert (result["done"], result["spent_usd"], result["otherwise"]) == (True, "0", 3)
-        assert result["summary"].startswith("3 of 3 firings were not rehearsed: Today's runs have")
-        for firing in result["firings"]:
+        both = await desk.call(REHEARSE, {**given, **high, "wait_seconds": 10})
+    for told in (left, both):
+        assert (told["done"], told["spent_usd"], told["otherwise"]) == (True, "0", 3)
+        assert told["summary"].startswith("3 of 3 firings were not rehearsed: Today's runs have")
+        for firing in told["firings"]:
             assert (firing["now"]["status"], firing["now"]["reason"]) == ("skipped", "day_budget")
             [difference] = firing["differences"]
             assert difference["says"] == f"It was not rehearsed: {firing['now']['error']}"
@@ -196,7 +196,7 @@ async def test_words_become_no_vectors_outside_where_nothing_is_to_be_asked(benc
         async with known.worker():
             shut = await CapabilityClient(known).call(REHEARSE, {**given, "live_reads": False})
             assert await connected_bench.application.database.fetchval(count) == before
-            result = await CapabilityClient(known).call(REHEARSE, {**given, "live_reads": True})
+            told = await CapabilityClient(known).call(REHEARSE, {**given, "live_reads": True})
             assert await connected_bench.application.database.fetchval(count) == before + 1
         names = (
             "query",
@@ -210,7 +210,7 @@ async def test_words_become_no_vectors_outside_where_nothing_is_to_be_asked(benc
     [firing] = shut["firings"]
     assert (firing["now"]["reason"], firing["now"]["live"]) == ("not_recorded", [])
     assert "query" in firing["now"]["error"], "words alone are asked of nobody"
-    [firing] = result["firings"]
+    [firing] = told["firings"]
     assert [one["capability"] for one in firing["now"]["live"]] == ["query"]
 
 
@@ -222,16 +222,16 @@ _WAITS: Final = """
 
 
 async def test_what_was_tried_goes_with_its_rehearsal_and_nothing_else_does(bench: Bench) -> None:
-    capabilities, database = CapabilityClient(bench), bench.application.database
-    stored = document(step("t", "transform_data", {"output": 1}), name="e")
-    saved = await bench.save(stored)
+    desk, database = CapabilityClient(bench), bench.application.database
+    kept = document(step("t", "transform_data", {"output": 1}), name="e")
+    saved = await bench.save(kept)
     tried, again = (
         document(step("t", "transform_data", {"output": output}), name="e") for output in (2, 3)
     )
     given = {"automation_id": str(saved.automation_id), "samples": ONCE}
     count = "SELECT count(*) FROM definitions"
     with pytest.raises(Invalid):
-        await capabilities.call(
+        await desk.call(
             REHEARSE,
             {
                 **given,
@@ -241,8 +241,8 @@ async def test_what_was_tried_goes_with_its_rehearsal_and_nothing_else_does(benc
         )
     assert await database.fetchval(count) == 1, "what never began leaves nothing"
     async with bench.worker():
-        for definition in (stored, tried, again):
-            await capabilities.call(REHEARSE, {**given, "candidate": {"definition": definition}})
+        for definition in (kept, tried, again):
+            await desk.call(REHEARSE, {**given, "candidate": {"definition": definition}})
     assert await database.fetchval(count) == 3
     for table in ("calls", "steps", "runs"):
         await database.execute(f"DELETE FROM {table}")
@@ -258,7 +258,7 @@ async def test_what_was_tried_goes_with_its_rehearsal_and_nothing_else_does(benc
         assert not expiry.done(), "it waits for whoever saves"
         await keep_rehearsal(
             tx,
-            capabilities.space,
+            desk.space,
             generate_id(),
             saved.automation_id,
             RehearsalCandidate(content.digest, (), {"kind": "definition"}),

@@ -139,10 +139,10 @@ async def test_what_was_held_is_sent_with_its_secrets_and_no_table_knows_them(
     (called,) = await database.fetch("SELECT * FROM direct_calls WHERE id = $1", row["call_id"])
     assert (called["capability"], called["outcome"]) == ("slack_post", "sent")
     assert called["actor_id"] == somebody.actor.id
-    result = await database.fetch(
+    told = await database.fetch(
         "SELECT action, detail FROM audit_log WHERE actor_id = $1", somebody.actor.id
     )
-    by_action = {entry["action"]: entry["detail"] for entry in result}
+    by_action = {entry["action"]: entry["detail"] for entry in told}
     assert by_action["secret.used"]["call"] == f"draft/{draft}"
     assert by_action["slack_post"]["draft"] == draft
     assert by_action["slack_post"]["hash"] == by_action["draft.approved"]["hash"] == answer["hash"]
@@ -236,7 +236,7 @@ async def test_a_hundred_who_confirm_and_discard_at_once_send_it_at_most_once(he
 
     for draft in drafts:
         many = range(100 if draft == drafts[0] else 40)
-        output = Counter(await asyncio.gather(*(one(number, draft) for number in many)))
+        said = Counter(await asyncio.gather(*(one(number, draft) for number in many)))
         row = await here.row(draft)
         assert row["status"] in ("confirmed", "discarded")
         sent = row["status"] == "confirmed"
@@ -245,8 +245,8 @@ async def test_a_hundred_who_confirm_and_discard_at_once_send_it_at_most_once(he
             if sent
             else {"discarded", "draft_discarded"}
         )
-        assert set(output) <= allowed, output
-        assert output[row["status"]] >= 1
+        assert set(said) <= allowed, said
+        assert said[row["status"]] >= 1
     texts = Counter(message["text"] for message in here.telegram.messages)
     assert set(texts.values()) == {1}
     assert len(here.telegram.requests) == len(texts)
@@ -316,9 +316,9 @@ async def test_what_the_other_side_says_decides_whether_it_is_in_doubt(here: Off
         "cut off": (b"", "unknown"),
     }
     drafts = await here.posts(*cases)
-    for draft, (name, (output, outcome)) in zip(drafts, cases.items(), strict=True):
-        here.slack.script = [output or b"HTTP/1.1 2"]
-        answer = await _while_it_hangs(here, draft) if not output else await here.confirm(draft)
+    for draft, (name, (said, outcome)) in zip(drafts, cases.items(), strict=True):
+        here.slack.script = [said or b"HTTP/1.1 2"]
+        answer = await _while_it_hangs(here, draft) if not said else await here.confirm(draft)
         assert (answer["status"], answer["outcome"]) == ("failed", outcome), (name, answer)
         count = len(here.slack.requests)
         assert await here.confirm(draft) == answer
@@ -344,12 +344,12 @@ async def test_only_somebody_of_this_workspace_who_may_decide_confirms(here: Off
     await add_workspace(application.database, NEIGHBOUR, "Next door")
     viewer = await member(application.database, application.workspace_id, Role.VIEWER)
     operator = await member(application.database, application.workspace_id, Role.OPERATOR)
-    anonymous = await member(application.database, NEIGHBOUR, Role.OWNER)
+    stranger = await member(application.database, NEIGHBOUR, Role.OWNER)
     client = CapabilityCaller(replace(operator.actor, kind="client", token_id=generate_id()))
     limited = CapabilityCaller(client.actor, capabilities=frozenset({"list_pending_actions"}))
     refusals: list[tuple[CapabilityCaller, str, type[Problem], str]] = [
         (viewer, draft, PermissionDenied, "role_too_small"),
-        (anonymous, draft, NotFound, "no_draft"),
+        (stranger, draft, NotFound, "no_draft"),
         (limited, draft, NotFound, "unknown_capability"),
         (operator, own, PermissionDenied, "not_your_draft"),
         (client, draft, PermissionDenied, "person_needed"),
@@ -358,10 +358,10 @@ async def test_only_somebody_of_this_workspace_who_may_decide_confirms(here: Off
         with pytest.raises(kind) as refused:
             await here.confirm(whose, caller)
         assert refused.value.code == code
-    for caller in (viewer, anonymous):
+    for caller in (viewer, stranger):
         with pytest.raises(Problem):
             await here.ask("discard_action", {"draft_id": draft}, caller)
-    assert (await here.ask("list_pending_actions", {}, anonymous))["drafts"] == []
+    assert (await here.ask("list_pending_actions", {}, stranger))["drafts"] == []
     assert here.slack.requests == here.telegram.requests == []
 
     assert (await here.confirm(draft, operator))["outcome"] == "sent"

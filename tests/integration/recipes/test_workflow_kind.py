@@ -54,7 +54,7 @@ async def _refuses(bench: Bench, kind: WorkflowHandler) -> None:
 
 
 async def test_a_workflow_of_a_recipe_lives_on_through_an_upgrade(bench: Bench) -> None:
-    client, kind = (
+    desk, kind = (
         Boards(bench.application),
         WorkflowHandler(
             WorkflowDependencies(bench.application.registry.studio, record_overtaken)  # type: ignore[attr-defined]
@@ -67,12 +67,12 @@ async def test_a_workflow_of_a_recipe_lives_on_through_an_upgrade(bench: Bench) 
         made = await kind.create(ctx, content)
     assert made.content == normalize_workflow(content)
     known = {"workflow_id": str(made.id)}
-    result = await client.call("set_workflow_status", **known, status="active")
+    told = await desk.call("set_workflow_status", **known, status="active")
     # What nobody has agreed to waits; what was never active goes with its workflow.
-    assert result["activated"] == [str(own.automation_id)]
-    assert {one["code"] for one in result["waiting"]} == {"consent_needed"}
+    assert told["activated"] == [str(own.automation_id)]
+    assert {one["code"] for one in told["waiting"]} == {"consent_needed"}
 
-    await client.call("set_workflow_kpi", **known, name="Sales", current=40)
+    await desk.call("set_workflow_kpi", **known, name="Sales", current=40)
     newer = {
         **content,
         "charter": "Two hundred.",
@@ -83,7 +83,7 @@ async def test_a_workflow_of_a_recipe_lives_on_through_an_upgrade(bench: Bench) 
     async with _inside(bench) as ctx:
         rebuilt = await kind.rebuild(ctx, made.id, newer)
     assert rebuilt.content == normalize_workflow(newer)
-    now = await client.call("get_workflow", **known)
+    now = await desk.call("get_workflow", **known)
     assert now["kpis"] == [
         {"name": "Sales", "target": 200, "current": 40},
         {"name": "Calls", "target": 5},
@@ -97,26 +97,26 @@ async def test_a_workflow_of_a_recipe_lives_on_through_an_upgrade(bench: Bench) 
         "progress_scorer": "paused",
         "milestone_reviewer": "paused",
     }
-    waiting = (await client.call("set_workflow_status", **known, status="active"))["waiting"]
+    waiting = (await desk.call("set_workflow_status", **known, status="active"))["waiting"]
     assert len(waiting) == 3
 
     async with _inside(bench) as ctx:
         await kind.archive(ctx, made.id)
         await kind.archive(ctx, UUID(int=1))
         assert await kind.read(ctx, UUID(int=1)) is None
-    away = await client.call("get_workflow", **known)
+    away = await desk.call("get_workflow", **known)
     assert away["status"] == "archived"
     states = {one["automation_id"]: one["state"] for one in away["automations"]}
     assert states.pop(str(own.automation_id)) == "paused"
     assert set(states.values()) == {"archived"}, "what it made is not set going any more"
-    accepted = document(step("echo", "transform_data", {"output": 1}))
+    taken = document(step("echo", "transform_data", {"output": 1}))
     name = next(one["name"] for one in away["automations"] if one["template"] == "task_nudger")
-    await bench.save({**accepted, "name": name})
+    await bench.save({**taken, "name": name})
     async with _inside(bench) as ctx:
         back = await kind.restore(ctx, made.id)
     assert (back.content, back.details["status"]) == (normalize_workflow(newer), "paused")
     shown = await desk.call("get_workflow", **known)
     assert {one["state"] for one in shown["automations"]} == {"paused"}
     assert f"{name} (2)" in {one["name"] for one in shown["automations"]}
-    again = await client.call("set_workflow_status", **known, status="active")
+    again = await desk.call("set_workflow_status", **known, status="active")
     assert again["activated"] == [str(own.automation_id)]

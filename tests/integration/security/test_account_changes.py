@@ -48,9 +48,9 @@ async def _agreed(api: Api, *steps: Any, name: str = "Digest") -> str:
 async def _approving(api: Api, *automations: str) -> dict[str, str]:
     """A token with the permission approve for these automations."""
     soon = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
-    expected = {"name": "rotates", "approves": list(automations), "expires_at": soon}
+    wanted = {"name": "rotates", "approves": list(automations), "expires_at": soon}
     async with browser(api, FIRST_MEMBER) as page:
-        answer = await page.ask("POST", "/tokens", json=expected)
+        answer = await page.ask("POST", "/tokens", json=wanted)
     assert answer.status_code == 201, answer.text
     return {"Authorization": f"Bearer {answer.json()['text']}"}
 

@@ -23,5 +23,5 @@ def test_every_starter_is_what_it_says_and_is_tested() -> None:
     assert unsaid == []
     # A board that others bring along is installed in their stories.
     brought = {needed.slug for one in packages for needed in one.dependencies}
-    assert brought <= catalog.known.keys()
-    assert catalog.known.keys() - brought == STORIES.keys()
+    assert brought <= shelf.known.keys()
+    assert shelf.known.keys() - brought == STORIES.keys()

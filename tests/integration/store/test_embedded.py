@@ -224,18 +224,18 @@ def test_a_pid_file_that_names_a_living_stranger_does_not_stop_the_start(
 ) -> None:
     account = choose_server_user(used_home / "postgres" / "data")
     user = {"user": account.uid, "group": account.gid} if account.switched else {}
-    anonymous = subprocess.Popen(["sleep", "60"], **user)  # type: ignore[call-overload]
+    stranger = subprocess.Popen(["sleep", "60"], **user)  # type: ignore[call-overload]
     try:
         data = used_home / "postgres" / "data"
         for file in (data / "postmaster.pid", used_home / "run" / ".s.PGSQL.5432.lock"):
-            file.write_text(f"{anonymous.pid}\n{data}\n1\n5432\n\n\n 1 1\nready\n")
+            file.write_text(f"{stranger.pid}\n{data}\n1\n5432\n\n\n 1 1\nready\n")
             os.chown(file, account.uid, account.gid)
 
         assert run(started(used_home).dsn, "SELECT 1") == 1
-        assert anonymous.poll() is None
+        assert stranger.poll() is None
     finally:
-        anonymous.kill()
-        anonymous.wait()
+        stranger.kill()
+        stranger.wait()
 
 
 def test_what_a_kill_during_the_first_start_leaves_is_made_anew(
@@ -405,12 +405,12 @@ def test_files_of_another_version_are_left_alone(used_home: Path, started: Start
 
 def test_a_start_that_fails_gives_the_folder_back(used_home: Path, started: Starter) -> None:
     control = used_home / "postgres" / "data" / "global" / "pg_control"
-    stored = control.read_bytes()
+    kept = control.read_bytes()
     control.write_bytes(b"")
 
     with pytest.raises(InternalError) as caught:
         started(used_home)
-    control.write_bytes(stored)
+    control.write_bytes(kept)
 
     assert caught.value.code == "database_start_failed"
     assert "pg_control" not in str(caught.value.as_dict())
@@ -422,7 +422,7 @@ def test_programs_out_of_the_server_users_reach_are_put_into_the_data_folder(
 ) -> None:
     found = find_binaries()
     assert found.package is not None
-    anonymous = SystemUser(54321, 54321, "stranger", switched=True)
+    stranger = SystemUser(54321, 54321, "stranger", switched=True)
     data_home.mkdir(mode=0o711)
     with open_folder() as folder:
         closed = folder / "closed"
@@ -436,7 +436,7 @@ def test_programs_out_of_the_server_users_reach_are_put_into_the_data_folder(
 
         copied = copy_for_user(hidden, stranger, data_home)
 
-    assert find_inaccessible_path(anonymous, copied.program("initdb")) is None
+    assert find_inaccessible_path(stranger, copied.program("initdb")) is None
     assert list(data_home.iterdir()) == [data_home / f"postgres-{found.release}"]
     # The place they came from is gone, so what runs here needs nothing of it.
     for name in ("postgres", "initdb", "pg_dump"):

@@ -26,7 +26,7 @@ from mainspring.workspace.automations import set_state
 from mainspring.workspace.inbox import list_notifications
 from tests.kit.bench import PATIENCE, Bench, document, step
 from tests.kit.events import ECHO, is_behind, listen, match_all, runs_of, tell
-from tests.kit.mail import mail_server, read_letter
+from tests.kit.mail import MailServerDouble, mail_server, read_letter
 
 HOOK = {"id": "hook", "type": "webhook"}
 _BLOCKED = """

@@ -43,16 +43,16 @@ async def test_a_burst_beyond_the_limit_is_refused_and_the_rest_is_all_there(
         called = await hook(bench, api)
         other = await hook(bench, api, name="another")
         answers = await _burst(called, 100)
-        accepted = [answer for answer in answers if answer.status_code == 202]
+        taken = [answer for answer in answers if answer.status_code == 202]
         refused = [answer for answer in answers if answer.status_code == 429]
-        assert len(accepted) + len(refused) == 100
-        assert 30 <= len(accepted) < 60
+        assert len(taken) + len(refused) == 100
+        assert 30 <= len(taken) < 60
         for answer in refused:
             assert int(answer.headers["Retry-After"]) >= 1
             assert answer.json()["code"] == "too_many_calls"
-        assert await runs(bench) == len(accepted)
+        assert await runs(bench) == len(taken)
         ids = {row["id"] for row in await bench.application.database.fetch("SELECT id FROM runs")}
-        assert {str(one) for one in ids} == {answer.json()["run_id"] for answer in accepted}
+        assert {str(one) for one in ids} == {answer.json()["run_id"] for answer in taken}
         assert (await other.fire({})).status_code == 202
 
 
@@ -80,10 +80,10 @@ async def test_a_flood_of_one_webhook_does_not_delay_calls_of_another(
     bench: Bench, api: Api
 ) -> None:
     busy, seldom = await hook(bench, api), await hook(bench, api, name="seldom")
-    client = application_services(bench.application).desk
+    desk = application_services(bench.application).desk
 
     def send_webhook(called: Hook) -> asyncio.Task[WebhookReceipt]:
-        return asyncio.create_task(client.take(_knock(called)))
+        return asyncio.create_task(desk.take(_knock(called)))
 
     try:
         flood = [send_webhook(busy) for _ in range(10 * SHARE)]
@@ -91,7 +91,7 @@ async def test_a_flood_of_one_webhook_does_not_delay_calls_of_another(
         before = sum(task.done() for task in flood)
         made = {answer.run_id for answer in await asyncio.gather(*flood)}
     finally:
-        await client.aclose()
+        await desk.aclose()
     assert before <= 3 * SHARE
     assert len(made) == 10 * SHARE
     assert await runs(bench) == 10 * SHARE + 1
@@ -131,14 +131,14 @@ async def test_only_the_calls_of_a_flood_wait_to_be_written_together(
 ) -> None:
     bounds = replace(bench.application.limits, webhook_burst=2, webhook_per_second=1)
     busy, seldom = await hook(bench, api), await hook(bench, api, name="seldom")
-    client = application_services(replace(bench.application, limits=bounds)).desk
+    desk = application_services(replace(bench.application, limits=bounds)).desk
     try:
-        requests = [await client.receive(_knock(called)) for called in (busy, busy, seldom)]
+        requests = [await desk.receive(_knock(called)) for called in (busy, busy, seldom)]
         # As often as it may, and no more: two calls of it would be refused by now.
         assert desk.get_retry_delay(requests[0]) > 0
         flood, other = await _turns(desk, requests[1]), await _turns(desk, requests[2])
     finally:
-        await client.aclose()
+        await desk.aclose()
     assert other < 10
     assert flood > 10
 
@@ -148,7 +148,7 @@ async def test_a_call_does_not_overtake_those_that_are_written_as_a_flood(
 ) -> None:
     bounds = replace(bench.application.limits, webhook_burst=4, webhook_per_second=20)
     called = await hook(bench, api, execution={"concurrency": "queue"})
-    client = application_services(replace(bench.application, limits=bounds)).desk
+    desk = application_services(replace(bench.application, limits=bounds)).desk
     try:
         first, *rest = [await desk.receive(_knock(called)) for _ in range(4)]
         await desk.take(first)
@@ -157,14 +157,12 @@ async def test_a_call_does_not_overtake_those_that_are_written_as_a_flood(
         going = [asyncio.create_task(desk.take(rest[0]))]
         while desk.get_retry_delay(first) > 0:
             await asyncio.sleep(0.001)
-        going += [asyncio.create_task(client.take(one)) for one in rest[1:]]
-        accepted = [answer.run_id for answer in await asyncio.gather(*going)]
+        going += [asyncio.create_task(desk.take(one)) for one in rest[1:]]
+        taken = [answer.run_id for answer in await asyncio.gather(*going)]
     finally:
-        await client.aclose()
+        await desk.aclose()
     order = "SELECT id FROM runs WHERE id = ANY($1::uuid[]) ORDER BY arrival"
-    assert [
-        row["id"] for row in await bench.application.database.fetch(order, accepted)
-    ] == accepted
+    assert [row["id"] for row in await bench.application.database.fetch(order, taken)] == taken
 
 
 async def test_a_stranger_s_flood_is_refused_like_anybody_s(bench: Bench) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from mainspring.workspace.triggers import switch
 
 from mainspring.contracts.errors import Conflict, NotFound, Problem
 from mainspring.contracts.ids import generate_id

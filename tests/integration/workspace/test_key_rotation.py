@@ -36,7 +36,7 @@ async def _fill(
 ) -> dict[SecretScope, dict[str, str]]:
     """Secrets of two members and of the workspace."""
     mine, theirs = SecretScope(workspace_id, FIRST_MEMBER), SecretScope(workspace_id, generate_id())
-    stored = {
+    kept = {
         mine: {f"key_{number}": f"value {number}" for number in range(count)},
         theirs: {"key_1": "another's"},
         publisher_scope(workspace_id): {"PUBLISHED": "the workspace's"},
@@ -57,8 +57,8 @@ async def test_every_secret_gets_the_new_key_and_the_old_one_is_put_aside(
 ) -> None:
     path = tmp_path / "master.key"
     vault, other_process = Vault(database, path, LIMITS), Vault(database, path, LIMITS)
-    stored = await _fill(vault, workspace_id)
-    await _check_all(other_process, stored)
+    kept = await _fill(vault, workspace_id)
+    await _check_all(other_process, kept)
     before = read_key(path)
     assert before is not None
     links = await vault.derived_key(b"links")
@@ -75,9 +75,9 @@ async def test_every_secret_gets_the_new_key_and_the_old_one_is_put_aside(
     assert {row["key_id"] for row in await database.fetch("SELECT key_id FROM secrets")} == {
         after.id
     }
-    # No process was notified, and all of them follow: also with the old file destroyed.
+    # Nobody was reported, and everybody goes along: also with the old file destroyed.
     done.retired.unlink()
-    await _check_all(other_process, stored)
+    await _check_all(other_process, kept)
     await other_process.set(SecretScope(workspace_id, FIRST_MEMBER), "later", "v")
     assert (await Vault(database, path, LIMITS).check_health()).unreadable == ()
     assert await other_process.derived_key(b"links") != links
@@ -114,14 +114,14 @@ async def test_a_rotation_that_broke_off_goes_on_where_it_was(
     done = await rotate(database, vault.keyring)
 
     assert (done.key_id, done.resealed) == (following.id, 1)
-    await _check_all(Vault(database, vault.keyring.file, LIMITS), stored)
+    await _check_all(Vault(database, vault.keyring.file, LIMITS), kept)
 
 
 async def test_nobody_notices_a_rotation_while_reading_and_writing(
     database: Database, workspace_id: UUID, tmp_path: Path
 ) -> None:
     path = tmp_path / "master.key"
-    stored = await _fill(Vault(database, path, LIMITS), workspace_id, 40)
+    kept = await _fill(Vault(database, path, LIMITS), workspace_id, 40)
     mine = SecretScope(workspace_id, FIRST_MEMBER)
     over = asyncio.Event()
     written: dict[str, str] = {}
@@ -129,7 +129,7 @@ async def test_nobody_notices_a_rotation_while_reading_and_writing(
     async def read_on(vault: Vault) -> int:
         count = 0
         while not over.is_set():
-            await _check_all(vault, stored)
+            await _check_all(vault, kept)
             count += 1
         return count
 
@@ -185,18 +185,18 @@ async def test_a_key_that_a_command_keeps_is_rotated_by_giving_the_new_one(
     database: Database, workspace_id: UUID, tmp_path: Path
 ) -> None:
     path, service = tmp_path / "master.key", tmp_path / "service"
-    stored = await _fill(Vault(database, path, LIMITS), workspace_id, 3)
+    kept = await _fill(Vault(database, path, LIMITS), workspace_id, 3)
     first, second = (MasterKey(bytes([number]) * 32) for number in (1, 2))
     service.write_bytes(base64.b64encode(first.material))
     command = f"{sys.executable} -c 'import sys; print(open(sys.argv[1]).read())' {service}"
     vault = Vault(database, path, LIMITS, key_command=command)
 
     # From the file to the command.
-    await _check_all(vault, stored)
+    await _check_all(vault, kept)
     moved = await rotate(database, vault.keyring)
     assert (moved.key_id, moved.resealed, moved.command_is_behind) == (first.id, 5, False)
     path.unlink()
-    await _check_all(Vault(database, path, LIMITS, key_command=command), stored)
+    await _check_all(Vault(database, path, LIMITS, key_command=command), kept)
 
     # From one key of the command to another.
     with pytest.raises(Invalid, match="new one must be given"):
@@ -206,7 +206,7 @@ async def test_a_key_that_a_command_keeps_is_rotated_by_giving_the_new_one(
     given.chmod(0o600)
     changed = await rotate(database, vault.keyring, given)
     assert (changed.key_id, changed.command_is_behind) == (second.id, True)
-    await _check_all(Vault(database, path, LIMITS, key_command=command), stored)
+    await _check_all(Vault(database, path, LIMITS, key_command=command), kept)
     service.write_bytes(base64.b64encode(second.material))
     ended = await rotate(database, vault.keyring)
     assert (ended.resealed, ended.command_is_behind) == (0, False)

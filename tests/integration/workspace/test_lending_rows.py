@@ -162,13 +162,13 @@ async def test_a_key_that_another_process_made_is_found(
     database: Database, vault: Vault, tmp_path: Path
 ) -> None:
     scope = SecretScope(HERE, ADMIN)
-    stored = (tmp_path / "master.key").read_bytes()
+    kept = (tmp_path / "master.key").read_bytes()
     other = Vault(database, tmp_path / "late.key", Limits())
     await other.keyring.keys()
     with pytest.raises(InternalError) as missing:
         await other.reveal(scope, ["key"])
     assert (missing.value.code, missing.value.retryable) == ("master_key_missing", False)
-    (tmp_path / "late.key").write_bytes(stored)
+    (tmp_path / "late.key").write_bytes(kept)
     (tmp_path / "late.key").chmod(0o600)
     assert await other.reveal(scope, ["key"]) == {"key": f"{HERE} {ADMIN}"}
 

@@ -74,7 +74,7 @@ async def run_bombs(mode: Mode) -> dict[str, Any]:
 
         blasts = await asyncio.gather(*(one(name, text) for name, text in chosen))
         done.set()
-        finished = await other_tenant
+        finished = await neighbour
     return {
         "mode": f"bombs, {mode.name}",
         "walls": walls.as_dict(),

@@ -28,10 +28,10 @@ async def test_rest_refuses_what_cannot_be_built_with_its_place(api: Api) -> Non
     assert made.status_code == 201, made.text
     for source in WRONG:
         wrong = document(_with(f"const one = 1;\n{source}\n"), name="wrong")
-        result = (await client.post("/api/v1/validate", json=wrong)).json()
-        assert result["ok"] is False
-        assert result["definition"] is None
-        (error,) = result["errors"]
+        told = (await client.post("/api/v1/validate", json=wrong)).json()
+        assert told["ok"] is False
+        assert told["definition"] is None
+        (error,) = told["errors"]
         assert (error["pointer"], error["code"]) == ("/plan/0/config/source", "script_syntax")
         assert "main.ts, line 2, column" in error["detail"]
         for answer in (

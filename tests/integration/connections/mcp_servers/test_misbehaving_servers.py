@@ -168,7 +168,7 @@ async def test_another_server_under_an_alias_does_not_inherit_what_was_granted(
 
 
 async def test_another_server_under_an_alias_inherits_nothing_of_archived_automations(
-    shop: Toolshop,
+    shop: ToolServers,
 ) -> None:
     """They are restored with their agreement, and then call whatever is agreed to there."""
     one = await shop.connect("heir")
@@ -185,7 +185,7 @@ async def test_another_server_under_an_alias_inherits_nothing_of_archived_automa
     assert ((await shop.run(automation))["status"], shop.other.calls()) == ("failed", [])
 
 
-async def test_a_list_compares_some_tools_and_each_one_by_itself(shop: Toolshop) -> None:
+async def test_a_list_compares_some_tools_and_each_one_by_itself(shop: ToolServers) -> None:
     shop.notes.script.tools = [tool(f"t{number:02}") for number in range(12)]
     one = await shop.connect("notes")
     shop.notes.script.tools = [tool(f"t{number:02}", "Else.") for number in range(12)]

@@ -24,7 +24,6 @@ from mainspring.contracts.errors import (
 )
 from mainspring.contracts.limits import Limits
 from mainspring.outbound.egress import Egress
-from mainspring.outbound.egress.http_client import Egress
 from tests.kit.loopback_doubles import OK, LocalServer, Speak, always, answer, local_server
 
 MEGABYTE = 1_048_576

@@ -21,9 +21,8 @@ from mainspring.contracts.errors import (
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import CUT_OFF
 from mainspring.outbound.egress import Egress
-from mainspring.outbound.egress.http_client import Egress
 from mainspring.outbound.models.model_client import Kind, ModelEndpoint, ask
-from tests.kit.loopback_doubles import RecordingDial
+from tests.kit.loopback_doubles import RecordingDial, ResolverDouble
 from tests.kit.model_server import Answer
 from tests.kit.provider_clients import KEY, LOOK, MODELS, Connection, connected, said
 

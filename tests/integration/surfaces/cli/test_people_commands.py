@@ -85,11 +85,11 @@ async def test_members_are_asked_in_changed_and_removed(
     assert (again.user_id, again.workspace_id) == (joined.user_id, FIRST_WORKSPACE)
     await people.drop_member(command_context, screen, "ada@example.org")
 
-    result = await services.database.fetch(
+    told = await services.database.fetch(
         "SELECT action FROM audit_log WHERE actor_id = $1 AND action LIKE '%member' ORDER BY id",
         FIRST_MEMBER,
     )
-    assert [row["action"] for row in result] == [
+    assert [row["action"] for row in told] == [
         "invite_member",
         "change_member",
         "delete_member",
@@ -137,10 +137,10 @@ async def test_tokens_are_made_listed_without_their_text_and_revoked(
     await tokens.create_token(
         command_context, Screen(), TokenOptions("other", Role.VIEWER, None, 3)
     )
-    output = capsys.readouterr()
-    assert re.fullmatch(r"msk_\S{43}\n", output.out)
-    assert "viewer" in output.err
-    assert output.out.strip() not in output.err
+    said = capsys.readouterr()
+    assert re.fullmatch(r"msk_\S{43}\n", said.out)
+    assert "viewer" in said.err
+    assert said.out.strip() not in said.err
 
     with pytest.raises(Invalid) as refused:
         await tokens.end_token(command_context, screen, made["text"])
@@ -199,8 +199,8 @@ async def test_another_workspace_is_made_listed_and_worked_in_by_command(
         return [row["name"] for row in _answer(capsys)["workspaces"] if row["current"]]
 
     assert await current() == ["Home"]
-    for expected in (made, "lab", " LAB "):
-        monkeypatch.setenv("MAINSPRING_WORKSPACE", expected)
+    for wanted in (made, "lab", " LAB "):
+        monkeypatch.setenv("MAINSPRING_WORKSPACE", wanted)
         assert await current() == ["Lab"]
         # A server works for all of them.
         assert await current("up") == ["Home"]
@@ -212,8 +212,8 @@ async def test_another_workspace_is_made_listed_and_worked_in_by_command(
         assert len(_answer(capsys)["invitations"]) == invited
 
     # Neither one that is not there nor one of somebody else, and never a guess between two.
-    for expected in ("nowhere", str(foreign.default_workspace_id)):
-        monkeypatch.setenv("MAINSPRING_WORKSPACE", expected)
+    for wanted in ("nowhere", str(foreign.default_workspace_id)):
+        monkeypatch.setenv("MAINSPRING_WORKSPACE", wanted)
         with pytest.raises(NotFound):
             await current()
     monkeypatch.setenv("MAINSPRING_WORKSPACE", "Lab")
@@ -228,7 +228,7 @@ async def test_another_workspace_is_made_listed_and_worked_in_by_command(
     for command, said in (("members", f"{UNUSED_TOKEN}\n"), ("boards", ""), ("up", "")):
         await people.show_members(goes(command), screen)
         written = capsys.readouterr()
-        assert written.err == output
+        assert written.err == said
         assert json.loads(written.out)["members"]
 
 

@@ -139,8 +139,8 @@ async def _check_asks(api: Api, both: Any, other: Any) -> None:
 
 async def _check_run(api: Api, both: Any) -> None:
     run = await _get(api, f"/runs/{both['id']}")
-    result = [(row["step"], row["model"], row["asks"], row["reported"]) for row in run["usage"]]
-    assert result == [
+    told = [(row["step"], row["model"], row["asks"], row["reported"]) for row in run["usage"]]
+    assert told == [
         ("a", DEFAULT_MODEL, 1, False),
         ("b", DEFAULT_MODEL, 1, False),
         ("c", "mine", 1, True),
@@ -212,7 +212,7 @@ async def test_the_command_line_shows_the_same_in_columns_and_as_json(
     models = FakeModels(reply=ModelReply("Hello.", DEFAULT_MODEL, 100, 50, provider="outside"))
     plain, programs = Screen(), Screen(for_programs=True)
     async with models_bench(bench, models, asking(_report, uses=())) as one:
-        client = _desk(application_services(one.application))
+        desk = _desk(application_services(one.application))
 
         async def said(
             screen: Screen, by: str = "day", calls: int | None = None, **days: str
@@ -237,11 +237,11 @@ async def test_the_command_line_shows_the_same_in_columns_and_as_json(
         answer = json.loads(await said(programs, calls=3, to=today))
         assert (answer["total"]["asks"], len(answer["calls"])) == (6, 3)
         capsys.readouterr()
-        await show_logs(client, plain, str(both["id"]), calls=False)
+        await show_logs(desk, plain, str(both["id"]), calls=False)
         assert f"b: {DEFAULT_MODEL}, 1 ask, 100 tokens read, 50 written, $0.00015" in (
             capsys.readouterr().out
         )
-        await show_capabilities(client, plain, LLM, everything=False)
+        await show_capabilities(desk, plain, LLM, everything=False)
         assert "5 calls since" in capsys.readouterr().out
     for wrong in ("yesterday", "2026-2-1", "20260201", "2026-02-30", ""):
         with pytest.raises(Invalid) as refused:

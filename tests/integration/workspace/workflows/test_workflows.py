@@ -44,8 +44,8 @@ class WorkflowClient:
         return caught.value.code, [one.pointer for one in caught.value.findings]
 
     async def states(self, workflow_id: str) -> dict[str, str]:
-        result = await self.call("get_workflow", workflow_id=workflow_id)
-        return {one["name"]: one["state"] for one in result["automations"]}
+        told = await self.call("get_workflow", workflow_id=workflow_id)
+        return {one["name"]: one["state"] for one in told["automations"]}
 
 
 def owner_at(bench: Bench) -> WorkflowClient:
@@ -127,13 +127,13 @@ async def test_what_is_wrong_is_reported_with_its_place_and_nothing_is_kept(benc
     assert (await workflows.refused("get_workflow", workflow_id=STRANGER))[0] == "no_workflow"
     assert await workflows.call("get_workflow", **known) == before
 
-    result = await workflows.call("set_workflow_kpi", **known, name="Sales", current=9.5)
-    assert (result["current"], result["target"]) == (9.5, 10)
-    result = await workflows.call(
+    told = await workflows.call("set_workflow_kpi", **known, name="Sales", current=9.5)
+    assert (told["current"], told["target"]) == (9.5, 10)
+    told = await workflows.call(
         "update_workflow", **known, kpis=[{"name": "Sales", "target": 20}], charter="More."
     )
-    assert result["kpis"] == [{"name": "Sales", "target": 20, "current": 9.5}]
-    assert (result["charter"], result["version"]) == ("More.", 3)
+    assert told["kpis"] == [{"name": "Sales", "target": 20, "current": 9.5}]
+    assert (told["charter"], told["version"]) == ("More.", 3)
     assert [one["id"] for one in (await workflows.call("list_workflows"))["workflows"]] == [
         made["id"]
     ]
@@ -141,12 +141,12 @@ async def test_what_is_wrong_is_reported_with_its_place_and_nothing_is_kept(benc
 
 
 async def test_roles_of_a_workflow_are_roles_on_its_board(bench: Bench) -> None:
-    client, space = owner_at(bench), bench.application.workspace_id
+    desk, space = owner_at(bench), bench.application.workspace_id
     database = bench.application.database
     watcher = WorkflowClient(bench, await member(database, space, Role.EDITOR))
     helper = WorkflowClient(bench, await member(database, space, Role.EDITOR))
     viewer = WorkflowClient(bench, await member(database, space, Role.VIEWER))
-    made = await client.call(
+    made = await desk.call(
         "create_workflow",
         title="Launch",
         roster=[
@@ -157,7 +157,7 @@ async def test_roles_of_a_workflow_are_roles_on_its_board(bench: Bench) -> None:
     board, known = made["board_id"], {"workflow_id": made["id"]}
     row = {"board_id": board, "dataset": "tasks", "rows": [{"title": "Ship"}]}
     # The author is no owner when the roster names one, and nothing binds them here.
-    assert (await client.call("append_board_rows", **row))["appended"] == 1
+    assert (await desk.call("append_board_rows", **row))["appended"] == 1
     assert (await helper.call("append_board_rows", **row))["appended"] == 1
     # A role on a board never gives more than the workspace does.
     assert (await viewer.refused("append_board_rows", **row))[0] == "role_too_small"
@@ -188,31 +188,29 @@ async def test_roles_of_a_workflow_are_roles_on_its_board(bench: Bench) -> None:
     assert run["status"] == "succeeded"
 
     # The widest role of several workflows counts, and one that is put aside binds nobody.
-    other = await client.call(
+    other = await desk.call(
         "create_workflow",
         title="Other",
         board_id=board,
         roster=[{"user_id": str(watcher.caller.actor.id), "role": "contributor"}],
     )
     assert (await watcher.call("append_board_rows", **row))["appended"] == 1
-    assert (await client.refused("delete_workflow", **known, delete_board=True))[
-        0
-    ] == "board_shared"
-    await client.call("delete_workflow", workflow_id=other["id"])
+    assert (await desk.refused("delete_workflow", **known, delete_board=True))[0] == "board_shared"
+    await desk.call("delete_workflow", workflow_id=other["id"])
     assert (await watcher.refused("append_board_rows", **row))[0] == "board_role_too_small"
-    await client.call("set_workflow_status", **known, status="archived")
+    await desk.call("set_workflow_status", **known, status="archived")
     assert (await watcher.call("append_board_rows", **row))["appended"] == 1
-    gone = await client.call("delete_workflow", **known, delete_board=True)
+    gone = await desk.call("delete_workflow", **known, delete_board=True)
     assert gone["board_archived"] is True
-    assert (await client.refused("append_board_rows", **row))[0] == "board_archived"
+    assert (await desk.refused("append_board_rows", **row))[0] == "board_archived"
     assert [await _count(bench, one) for one in ("workflows", "roles")] == [0, 0]
 
 
 async def test_one_change_of_status_is_a_change_of_all_its_automations(bench: Bench) -> None:
-    client, space = owner_at(bench), bench.application.workspace_id
+    desk, space = owner_at(bench), bench.application.workspace_id
     ids = {name: await _automation(bench, name) for name in ("a", "by hand", "asks")}
     ids["rests"] = await _automation(bench, "rests", active=False)
-    made = await client.call(
+    made = await desk.call(
         "create_workflow",
         title="Launch",
         status="active",
@@ -222,13 +220,13 @@ async def test_one_change_of_status_is_a_change_of_all_its_automations(bench: Be
     known = {"workflow_id": made["id"]}
     nudger = "Launch: task reminders"
     going = {"a": "active", "by hand": "active", "asks": "active", "rests": "paused"}
-    assert await client.states(made["id"]) == {**going, nudger: "active"}
+    assert await desk.states(made["id"]) == {**going, nudger: "active"}
 
     async with bench.application.database.transaction() as tx:
         await pause(tx, space, UUID(ids["by hand"]))
-    result = await client.call("set_workflow_status", **known, status="paused")
-    assert len(result["paused"]) == 3
-    assert set((await client.states(made["id"])).values()) == {"paused"}
+    told = await desk.call("set_workflow_status", **known, status="paused")
+    assert len(told["paused"]) == 3
+    assert set((await desk.states(made["id"])).values()) == {"paused"}
 
     async with bench.application.database.transaction() as tx:
         await ask_consent(
@@ -238,31 +236,31 @@ async def test_one_change_of_status_is_a_change_of_all_its_automations(bench: Be
             1,
             "edit",
             [build_review_addition("It is new.")],
-            client.caller.actor,
+            desk.caller.actor,
         )
-    result = await client.call("set_workflow_status", **known, status="active")
-    assert (result["before"], len(result["activated"])) == ("paused", 2)
-    assert [(one["name"], one["code"]) for one in result["waiting"]] == [("asks", "consent_needed")]
+    told = await desk.call("set_workflow_status", **known, status="active")
+    assert (told["before"], len(told["activated"])) == ("paused", 2)
+    assert [(one["name"], one["code"]) for one in told["waiting"]] == [("asks", "consent_needed")]
     now = {"a": "active", "by hand": "paused", "asks": "paused", "rests": "paused"}
-    assert await client.states(made["id"]) == {**now, nudger: "active"}
+    assert await desk.states(made["id"]) == {**now, nudger: "active"}
 
     # What is attached to a workflow that rests, rests with it; what is detached stays as it is.
-    await client.call("set_workflow_status", **known, status="archived")
+    await desk.call("set_workflow_status", **known, status="archived")
     late = await _automation(bench, "late")
-    await client.call("attach_automation", **known, automation_id=late)
-    assert (await client.states(made["id"]))["late"] == "paused"
-    await client.call("set_workflow_status", **known, status="active")
-    assert (await client.states(made["id"]))["late"] == "active"
-    await client.call("detach_automation", **known, automation_id=late)
+    await desk.call("attach_automation", **known, automation_id=late)
+    assert (await desk.states(made["id"]))["late"] == "paused"
+    await desk.call("set_workflow_status", **known, status="active")
+    assert (await desk.states(made["id"]))["late"] == "active"
+    await desk.call("detach_automation", **known, automation_id=late)
 
-    other = await client.call(
+    other = await desk.call(
         "create_workflow",
         title="Other",
         status="active",
         make_board=False,
         automation_ids=[ids["a"]],
     )
-    gone = await client.call("delete_workflow", **known)
+    gone = await desk.call("delete_workflow", **known)
     assert (gone["automations_kept"], gone["board_archived"]) == ([ids["a"]], False)
     rows = await bench.application.database.fetch(
         "SELECT name, state FROM automations ORDER BY name"
@@ -275,7 +273,7 @@ async def test_one_change_of_status_is_a_change_of_all_its_automations(bench: Be
         "rests": "archived",
         nudger: "archived",
     }
-    assert (await client.call("get_board", board_id=made["board_id"]))["archived"] is False
+    assert (await desk.call("get_board", board_id=made["board_id"]))["archived"] is False
     assert other["board_id"] is None
     events = await bench.application.database.fetch(
         "SELECT payload FROM events WHERE type = 'workflow.status_changed' ORDER BY id"
@@ -289,7 +287,7 @@ async def test_one_change_of_status_is_a_change_of_all_its_automations(bench: Be
 
 
 async def test_no_role_on_a_board_locks_out_whose_board_it_is(bench: Bench) -> None:
-    client, space, database = (
+    desk, space, database = (
         owner_at(bench),
         bench.application.workspace_id,
         bench.application.database,
@@ -306,21 +304,21 @@ async def test_no_role_on_a_board_locks_out_whose_board_it_is(bench: Bench) -> N
     own = await mate.call("create_workflow", title="Own", make_board=False, roster=trap)
     known = {"workflow_id": own["id"]}
     assert await mate.refused("update_workflow", **known, board_id=board) == refused
-    assert (await client.call("get_workflow", **known))["board_id"] is None
+    assert (await desk.call("get_workflow", **known))["board_id"] is None
 
     # Its author and an admin may; a role that manages members is bound by no roster.
-    for one in (maker, client):
+    for one in (maker, desk):
         await one.call("create_workflow", title="Ours", board_id=board, roster=trap)
     row = {"board_id": board, "rows": [{"a": 1}]}
     assert (await maker.refused("append_board_rows", **row))[0] == "board_role_too_small"
-    assert (await client.call("append_board_rows", **row))["appended"] == 1
-    assert (await client.call("update_board", board_id=board, name="Open"))["name"] == "Open"
+    assert (await desk.call("append_board_rows", **row))["appended"] == 1
+    assert (await desk.call("update_board", board_id=board, name="Open"))["name"] == "Open"
     # An owner of the board by its workflow puts it under another of theirs.
     assert (await mate.call("create_workflow", title="Mine", board_id=board))["board_id"] == board
 
 
 async def test_a_member_who_leaves_is_on_no_roster_and_on_no_board(bench: Bench) -> None:
-    client, space, database = (
+    desk, space, database = (
         owner_at(bench),
         bench.application.workspace_id,
         bench.application.database,
@@ -337,16 +335,14 @@ async def test_a_member_who_leaves_is_on_no_roster_and_on_no_board(bench: Bench)
     )
     known = {"workflow_id": made["id"]}
     async with database.transaction() as tx:
-        await remove_member(tx, client.caller.actor, gone)
-    roster = (await client.call("get_workflow", **known))["roster"]
+        await remove_member(tx, desk.caller.actor, gone)
+    roster = (await desk.call("get_workflow", **known))["roster"]
     assert roster == [{"user_id": str(FIRST_MEMBER), "role": "observer"}]
     assert await _count(bench, "roles") == 1
     # What was read is written back as it is, and an admin gives it another owner.
-    assert (await client.call("update_workflow", **known, charter="x", roster=roster))[
-        "version"
-    ] == 2
+    assert (await desk.call("update_workflow", **known, charter="x", roster=roster))["version"] == 2
     mine = [{"user_id": str(FIRST_MEMBER), "role": "owner"}]
-    assert (await client.call("update_workflow", **known, roster=mine))["roster"] == mine
+    assert (await desk.call("update_workflow", **known, roster=mine))["roster"] == mine
     # Back in the workspace they have no role that they had before.
     await database.execute(
         "INSERT INTO members (workspace_id, user_id, role) VALUES ($1, $2, 'editor')", space, gone
@@ -357,7 +353,7 @@ async def test_a_member_who_leaves_is_on_no_roster_and_on_no_board(bench: Bench)
 async def test_a_manual_switch_is_not_undone_and_one_automation_stops_no_other(
     bench: Bench,
 ) -> None:
-    client, space, database = (
+    desk, space, database = (
         owner_at(bench),
         bench.application.workspace_id,
         bench.application.database,
@@ -370,7 +366,7 @@ async def test_a_manual_switch_is_not_undone_and_one_automation_stops_no_other(
     ids["left"] = str(saved.automation_id)
     async with database.transaction() as tx:
         await set_state(tx, space, saved.automation_id, "active")
-    made = await client.call(
+    made = await desk.call(
         "create_workflow",
         title="Launch",
         status="active",
@@ -378,7 +374,7 @@ async def test_a_manual_switch_is_not_undone_and_one_automation_stops_no_other(
         templates=["task_nudger"],
     )
     known = {"workflow_id": made["id"]}
-    await client.call("set_workflow_status", **known, status="paused")
+    await desk.call("set_workflow_status", **known, status="paused")
     words = await bench.application.registry.of(space)
     async with database.transaction() as tx:
         for name in ("by hand", "stopped"):
@@ -392,32 +388,32 @@ async def test_a_manual_switch_is_not_undone_and_one_automation_stops_no_other(
     await database.execute(
         "UPDATE automations SET created_by = $1 WHERE id = $2", generate_id(), saved.automation_id
     )
-    result = await client.call("set_workflow_status", **known, status="active")
-    assert [(one["name"], one["code"]) for one in result["waiting"]] == [("left", "owner_left")]
+    told = await desk.call("set_workflow_status", **known, status="active")
+    assert [(one["name"], one["code"]) for one in told["waiting"]] == [("left", "owner_left")]
     nudger = "Launch: task reminders"
     rests = dict.fromkeys(("by hand", "told twice", "stopped", "left"), "paused")
-    assert await client.states(made["id"]) == {**rests, "a": "active", nudger: "active"}
+    assert await desk.states(made["id"]) == {**rests, "a": "active", nudger: "active"}
 
     # Of two workflows each holds it while it rests, whichever remembers it.
-    await client.call("set_workflow_status", **known, status="paused")
-    other = await client.call(
+    await desk.call("set_workflow_status", **known, status="paused")
+    other = await desk.call(
         "create_workflow", title="Other", make_board=False, automation_ids=[ids["a"]]
     )
-    result = await client.call("set_workflow_status", workflow_id=other["id"], status="active")
-    assert (result["activated"], [one["code"] for one in result["waiting"]]) == (
+    told = await desk.call("set_workflow_status", workflow_id=other["id"], status="active")
+    assert (told["activated"], [one["code"] for one in told["waiting"]]) == (
         [],
         ["held_by_workflow"],
     )
-    assert "'Launch'" in result["waiting"][0]["detail"]
-    await client.call("set_workflow_status", workflow_id=other["id"], status="paused")
-    result = await client.call("set_workflow_status", **known, status="active")
-    assert [(one["name"], one["code"]) for one in result["waiting"]] == [
+    assert "'Launch'" in told["waiting"][0]["detail"]
+    await desk.call("set_workflow_status", workflow_id=other["id"], status="paused")
+    told = await desk.call("set_workflow_status", **known, status="active")
+    assert [(one["name"], one["code"]) for one in told["waiting"]] == [
         ("a", "held_by_workflow"),
         ("left", "owner_left"),
     ]
-    assert (await client.states(made["id"]))["a"] == "paused"
-    result = await client.call("set_workflow_status", workflow_id=other["id"], status="active")
-    assert (result["activated"], result["waiting"]) == ([ids["a"]], [])
+    assert (await desk.states(made["id"]))["a"] == "paused"
+    told = await desk.call("set_workflow_status", workflow_id=other["id"], status="active")
+    assert (told["activated"], told["waiting"]) == ([ids["a"]], [])
 
 
 async def test_an_automation_that_cannot_run_waits_until_its_part_is_there(bench: Bench) -> None:

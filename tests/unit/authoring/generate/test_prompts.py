@@ -1,4 +1,4 @@
-"""The prompt of a model is made from the registries, is right, and is short."""
+"""What a model is shown is made from the registries, is right, and is short."""
 
 from __future__ import annotations
 
@@ -103,4 +103,4 @@ def test_a_schema_of_any_shape_can_be_described() -> None:
             "oneOf": [{"required": ["a"]}, {"required": ["b"]}],
         }
     )
-    assert result == '{ a: string | null; b?: 1 | "x" } with a or b'
+    assert told == '{ a: string | null; b?: 1 | "x" } with a or b'

@@ -16,7 +16,7 @@ from mainspring.outbound.egress.dial import (
     check_literal_address,
 )
 from mainspring.outbound.egress.url import parse_url
-from tests.kit.loopback_doubles import RecordedStream, RecordingDial
+from tests.kit.loopback_doubles import RecordedStream, RecordingDial, ResolverDouble
 
 PUBLIC = [f"93.184.216.{number}" for number in range(1, 7)]
 INSIDE = "10.0.0.1"

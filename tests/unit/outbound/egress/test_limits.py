@@ -20,9 +20,8 @@ from mainspring.contracts.errors import (
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.secret import SecretRef, SecretText
 from mainspring.outbound.egress import Egress
-from mainspring.outbound.egress.http_client import Egress
 from mainspring.outbound.egress.url import parse_url
-from tests.kit.loopback_doubles import OK, RecordingDial, answer
+from tests.kit.loopback_doubles import OK, RecordingDial, ResolverDouble, answer
 
 NAMES = {"one.example": ["93.184.216.34"], "in.example": ["10.0.0.1"]}
 TRUST = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

@@ -10,8 +10,7 @@ from mainspring.contracts.context import HttpRequest, HttpResponse
 from mainspring.contracts.errors import PermissionDenied, Problem, UpstreamError
 from mainspring.contracts.limits import Limits
 from mainspring.outbound.egress import Egress
-from mainspring.outbound.egress.http_client import Egress
-from tests.kit.loopback_doubles import OK, RecordingDial, answer
+from tests.kit.loopback_doubles import OK, RecordingDial, ResolverDouble, answer
 
 NAMES = {"one.example": ["93.184.216.34"], "two.example": ["93.184.216.35"]}
 TRUST = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)

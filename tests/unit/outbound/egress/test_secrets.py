@@ -13,8 +13,7 @@ from mainspring.contracts.errors import Invalid, NotFound, PermissionDenied, Pro
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.secret import SecretRef, SecretText
 from mainspring.outbound.egress import CallHttp, Egress
-from mainspring.outbound.egress.http_client import CallHttp, Egress
-from tests.kit.loopback_doubles import OK, RecordingDial, answer
+from tests.kit.loopback_doubles import OK, RecordingDial, ResolverDouble, answer
 
 VALUE = "s3cr3t/va lue+ü&?#"
 NAMES = {

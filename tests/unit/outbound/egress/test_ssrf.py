@@ -16,8 +16,7 @@ from mainspring.contracts.context import HttpRequest
 from mainspring.contracts.errors import Invalid, PermissionDenied, UpstreamError
 from mainspring.contracts.limits import Limits
 from mainspring.outbound.egress import Egress
-from mainspring.outbound.egress.http_client import Egress
-from tests.kit.loopback_doubles import OK, RecordingDial, answer
+from tests.kit.loopback_doubles import OK, RecordingDial, ResolverDouble, answer
 
 PUBLIC = "93.184.216.34"
 ALLOWED = "good.example"

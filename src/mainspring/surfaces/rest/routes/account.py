@@ -55,8 +55,8 @@ def routes(services: ApplicationServices) -> APIRouter:
     async def change_password(request: Request, caller: SignedIn) -> Response:
         body = await read_body(request, NewPassword)
         session_id = own_session(caller)
-        await proven(services, caller, asked.current_password)
-        hashed = await services.passwords.hash(asked.password)
+        await proven(services, caller, body.current_password)
+        hashed = await services.passwords.hash(body.password)
         local = await load_owner_token_hash(services.settings.home)
         async with services.database.transaction() as tx:
             await reset_credentials(

@@ -335,7 +335,7 @@ def _trying(made: APIRouter, services: ApplicationServices, log: EventTable) -> 
         async with turns:
             unmet = await asyncio.to_thread(
                 find_unmet_conditions,
-                asked.filter,
+                body.filter,
                 [payload for _, payload in tried],
                 services.limits,
                 "/filter",

@@ -110,7 +110,7 @@ class RunStream:
         over = bool(changes) and changes[-1][0] == "end"
         if over:
             run = await read_run(tx, watch.workspace_id, watch.run_id)
-            told[-1].data["story"] = summarize_run(run)
+            events[-1].data["story"] = summarize_run(run)
             kept = await transcripts_of_run(tx, watch.workspace_id, watch.run_id)
             events[-1].data["transcripts"] = kept
         return StreamPoll(events, over)

@@ -187,7 +187,7 @@ def _switching(made: APIRouter, services: ApplicationServices) -> None:
     ) -> JsonAnswer:
         body = await read_body(request, Switch)
         where = (caller.workspace_id, automation_id, slug)
-        caller.detail["enabled"] = asked.enabled
+        caller.detail["enabled"] = body.enabled
 
         async def turn(tx: Connection) -> dict[str, Any]:
             async def put() -> None:

@@ -149,7 +149,7 @@ def _going_back(made: APIRouter, services: ApplicationServices) -> None:
         vocabulary = await load_vocabulary(services.registry, space, then["definition"])
         async with caller.database.acquire() as connection:
             content = await validate_version(
-                connection, space, automation_id, asked.version, vocabulary, services.limits
+                connection, space, automation_id, body.version, vocabulary, services.limits
             )
 
         async def go_back(
@@ -157,13 +157,13 @@ def _going_back(made: APIRouter, services: ApplicationServices) -> None:
         ) -> tuple[SavedAutomation, AutomationConsent | None, dict[str, Any]]:
             async def put() -> SavedAutomation:
                 return await restore_version(
-                    tx, space, automation_id, asked.version, content, caller.member_id
+                    tx, space, automation_id, body.version, content, caller.member_id
                 )
 
             by = caller.actor
             saved, consent = await change_by(tx, space, automation_id, by, put)
             found = await read_automation(tx, space, automation_id)
-            caller.detail |= {**describe_save(saved, found["name"]), "rollback_of": asked.version}
+            caller.detail |= {**describe_save(saved, found["name"]), "rollback_of": body.version}
             return saved, consent, found
 
         saved, consent, found = await change(

@@ -186,9 +186,9 @@ async def _receive_webhook(
     shown: dict[bytes, list[str]],
     digest: bytes | None,
     slug: str,
-) -> desks.WebhookReceipt:
-    desk = services.desk
-    knock = await desk.receive(
+) -> receivers.WebhookReceipt:
+    receiver = services.desk
+    incoming = await receiver.receive(
         WebhookRequest(
             _id(request.path_params["automation_id"]),
             digest,
@@ -197,9 +197,9 @@ async def _receive_webhook(
             idempotency_keys=shown[b"idempotency-key"],
         )
     )
-    close(request.scope, desk.get_retry_delay(knock))
-    knock = await _read(desk, request, shown, services.limits, knock)
-    return await desk.take(knock)
+    close(request.scope, receiver.get_retry_delay(incoming))
+    incoming = await _read(receiver, request, shown, services.limits, incoming)
+    return await receiver.take(incoming)
 
 
 def _headers(scope: Scope) -> dict[bytes, list[str]]:
@@ -282,7 +282,7 @@ def _id(text: str) -> UUID | None:
         return None
 
 
-def _respond(made: desks.WebhookReceipt, address: str, scope: Scope) -> Response:
+def _respond(made: receivers.WebhookReceipt, address: str, scope: Scope) -> Response:
     url = f"{address}{PREFIX}/runs/{made.run_id}"
     headers = {"Location": url}
     if made.repeated:

@@ -34,14 +34,14 @@ def test_a_folder_that_nobody_holds_is_cleared_away_later(tmp_path: Path) -> Non
     young = tmp_path / "mainspring-sandbox-young"
     for folder in (left, young):
         (folder / "cache").mkdir(parents=True)
-    for old in (str(left), stored.folder):
+    for old in (str(left), kept.folder):
         os.utime(old, (1, 1))
 
     other = make_private_folder(beside=tmp_path)
 
     assert not left.exists()
     assert young.exists()
-    assert Path(stored.bootstrap).exists()
-    stored.remove()
+    assert Path(kept.bootstrap).exists()
+    kept.remove()
     other.remove()
     assert list(tmp_path.iterdir()) == [young]
