@@ -15,38 +15,38 @@ SURFACES = PACKAGE / "surfaces"
 # Each module of a surface that names the whole database, and what for.
 WHOLE = {
     # It is not known yet who is calling, and so not which workspace is meant.
-    "rest/app.py": "hands it to the door, which looks tokens and sessions up",
+    "rest/app.py": "passes it to authentication, which looks up tokens and sessions",
     "rest/routes/session.py": "signs people in and out",
-    "rest/routes/connections.py": "looks the session up of whoever comes back from signing in",
-    "rest/routes/integrations.py": "looks the session up of whoever comes back from signing in",
+    "rest/routes/connections.py": "looks up the session for the redirect after sign-in",
+    "rest/routes/integrations.py": "looks up the session for the redirect after sign-in",
     "rest/routes/artifacts.py": "finds the workspace of a signed link, and looks tokens up",
     "mcp/mount.py": "looks tokens up",
     "rest/oauth.py": "registers clients, and finds whose code or token one brings",
     "rest/routes/clients.py": "a client's request is in no workspace until it is answered",
-    "cli/caller.py": "looks tokens up, and puts the wall up for whose token it is",
+    "cli/caller.py": "looks up tokens, and applies row-level security for their owner",
     # A person and their memberships belong to no one workspace.
     "rest/routes/account.py": "a person's own row",
     "rest/routes/push.py": "the browsers that a person gets notifications on",
     "rest/routes/workspaces.py": "the workspaces that a person is in",
     "rest/routes/members.py": "asks whether an account that is invited has anything in it",
     "rest/routes/terminals.py": "a terminal that asks for a session belongs to nobody yet",
-    "rest/routes/tokens.py": "asks whether the session of whoever makes a token still stands",
+    "rest/routes/tokens.py": "asks whether the session that creates a token is still valid",
     "cli/people.py": "a person's own row",
     "cli/email.py": "a person's own row, and the code that waits for them",
     "email_verification.py": "a person's own row, and the code that waits for them",
     "mcp/server.py": "the workspaces that a person is in, to name the one of a link",
     "cli/workspace_selection.py": "the workspaces that the local owner is in",
     # The state of the installation is the same for everybody.
-    "rest/routes/health.py": "asks whether the house works",
+    "rest/routes/health.py": "checks the health of the installation",
     "cli/server_presence.py": "asks whether a worker is alive",
     "cli/doctor.py": "asks whether the database answers, and reads the active automations of all",
     "cli/size.py": "asks how large the database is",
     "cli/run.py": "asks who owns the server",
     # The owner of this machine's data folder looks after it.
-    "cli/local.py": "puts the wall up",
+    "cli/local.py": "applies row-level security",
     "cli/owner_token.py": "keeps the owner's token",
     "cli/parts.py": "keeps the owner's token, and makes the first sign-in link",
-    "cli/secrets.py": "seals every secret with a new key",
+    "cli/secrets.py": "encrypts every secret with a new key",
 }
 
 # What code calls the services or the application, which hold the unscoped database.
