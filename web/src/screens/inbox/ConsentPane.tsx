@@ -183,10 +183,8 @@ function ConsentAnswers({ consent, onAnswered }: Props) {
       setBusy(false);
     }
   };
-  useKeyActions(
-    may
-      ? { approve: () => void answer(true, activates), discard: () => void answer(false) }
-      : null,
+  useDeeds(
+    may ? { approve: () => void answer(true, activates), discard: () => void answer(false) } : null,
   );
   if (!may) {
     return (
