@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mainspring.runs.health import judge, read_vitals
+from mainspring.runs.health import judge, read_health_signals
 from mainspring.store.database import Connection
 from mainspring.store.embedded import EmbeddedServer
 from tests.crash import verdict
@@ -118,7 +118,7 @@ async def _until_runs(bench: CrashBench, count: int) -> None:
 
 async def _overdue(bench: CrashBench) -> tuple[str, int]:
     async def read(connection: Connection) -> tuple[str, int]:
-        vitals = await read_vitals(connection)
+        vitals = await read_health_signals(connection)
         schedules = next(c for c in judge(vitals).checks if c.name == "schedules")
         return "ok" if schedules.ok else "overdue", vitals.overdue_schedules
 

@@ -124,11 +124,11 @@ async def work(orders: WorkerOptions) -> None:
     ledger = SideEffectLog(Path(orders.ledger))
     stunts = CrashCapabilities(ledger, orders.least_ms, orders.most_ms)
     workshop = ScriptRunner(Limits(), address=orders.settings().address, warm=1)
-    registry = build_registry(Limits(), capabilities=stunts.capabilities(), workshop=workshop)
+    registry = build_registry(Limits(), capabilities=stunts.capabilities(), script_runner=workshop)
     loop = asyncio.get_running_loop()
     loop.add_reader(STDIN, _end_with_the_parent)
     async with open_application(
-        orders.settings(), registry=registry, workshop=workshop
+        orders.settings(), registry=registry, script_runner=workshop
     ) as application:
         if orders.role != "worker":
             stop = asyncio.Event()

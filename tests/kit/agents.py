@@ -104,17 +104,22 @@ async def agents_bench(
 ) -> AsyncIterator[Bench]:
     """The bench with these models, and with these capabilities in addition to the usual ones."""
     capabilities = [one for one in words if isinstance(one, Capability)]
-    bounds, script_runner = limits or Limits(), bench.house.script_runner
+    bounds, script_runner = limits or Limits(), bench.application.script_runner
     registry = build_registry(
         bounds,
-        settings=bench.house.settings,
+        settings=bench.application.settings,
         script_runner=script_runner,
-        vault=bench.house.vault,
+        vault=bench.application.vault,
         capabilities=(*bench.outside.capabilities(), *capabilities),
         actions=[one for one in words if isinstance(one, Action)],
     )
     application = build_application(
-        bench.house.settings, bounds, registry, bench.house.database, script_runner, models
+        bench.application.settings,
+        bounds,
+        registry,
+        bench.application.database,
+        script_runner,
+        models,
     )
     try:
         yield Bench(application, bench.outside)

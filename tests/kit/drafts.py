@@ -85,7 +85,7 @@ async def office(bench: Bench) -> AsyncIterator[Office]:
         ("telegram_bot_token", telegram.TOKEN),
         ("telegram_chat_id", telegram.CHAT),
     ):
-        await bench.house.vault.set(bench.secret_scope, name, value)
+        await bench.application.vault.set(bench.secret_scope, name, value)
     async with (
         slack.slack_double() as posts,
         telegram.telegram_double() as nudges,

@@ -139,6 +139,6 @@ async def letter_box(bench: Bench, **settings: Any) -> AsyncIterator[MailDrafts]
     try:
         yield box
     finally:
-        await box.house.gate.aclose()
-        await box.house.wakeup_sender.aclose()
-        await box.house.egress.aclose()
+        await box.application.gate.aclose()
+        await box.application.wakeup_sender.aclose()
+        await box.application.egress.aclose()

@@ -304,8 +304,8 @@ class Line(RuleBasedStateMachine):
     def cancel(self, data: st.DataObject) -> None:
         run_id = data.draw(st.sampled_from(list(self.runs)))
         one = self.runs[run_id]
-        control = RunControl(self.world.house.database, self.world.house.wakeup_sender)
-        asking = control.cancel(self.world.house.workspace_id, run_id)
+        control = RunControl(self.world.application.database, self.world.application.wakeup_sender)
+        asking = control.cancel(self.world.application.workspace_id, run_id)
         if not one.open:
             with pytest.raises(Conflict):
                 self.world.runner.run(asking)
@@ -321,8 +321,8 @@ class Line(RuleBasedStateMachine):
     def retry(self, data: st.DataObject) -> None:
         run_id = data.draw(st.sampled_from(list(self.runs)))
         one = self.runs[run_id]
-        control = RunControl(self.world.house.database, self.world.house.wakeup_sender)
-        asking = control.retry(self.world.house.workspace_id, run_id)
+        control = RunControl(self.world.application.database, self.world.application.wakeup_sender)
+        asking = control.retry(self.world.application.workspace_id, run_id)
         if one.status not in {"failed", "cancelled", "dead"}:
             with pytest.raises(Conflict):
                 self.world.runner.run(asking)

@@ -127,7 +127,7 @@ async def test_a_step_over_an_integration_that_nobody_connected_is_found(bench: 
     assert await _found(bench, document(post)) == [("/plan/0", "not_connected")]
     named = {**post["config"], "token": "{{ secrets.my_bot }}"}
     assert await _found(bench, document({**post, "config": named})) == []
-    await bench.house.vault.set(bench.secret_scope, "slack_bot_token", "xoxb-1")
+    await bench.application.vault.set(bench.secret_scope, "slack_bot_token", "xoxb-1")
     assert await _found(bench, document(post)) == []
 
 
@@ -254,7 +254,7 @@ async def test_a_missing_connection_warns_at_save_and_blocks_activation(bench: B
     )
     assert "not_connected" in {one["code"] for one in saved["warnings"]}
     await _blocked(client, saved["automation_id"], "not_connected")
-    await bench.house.vault.set(bench.secret_scope, "slack_bot_token", "xoxb-1")
+    await bench.application.vault.set(bench.secret_scope, "slack_bot_token", "xoxb-1")
     active = await client.call(
         "update_automation", {"automation_id": saved["automation_id"], "state": "active"}
     )
@@ -289,7 +289,7 @@ async def test_a_secret_that_is_not_kept_is_reported_in_every_review_and_at_save
 
 
 async def test_a_secret_that_is_kept_is_not_told_of(bench: Bench) -> None:
-    await bench.house.vault.set(bench.secret_scope, "slack_bot_token", "xoxb-1")
+    await bench.application.vault.set(bench.secret_scope, "slack_bot_token", "xoxb-1")
     made = await CapabilityClient(bench).call(
         "propose_automation",
         {"text": "every day at 9 UTC post 'good morning' to #general on Slack", "by": "rules"},

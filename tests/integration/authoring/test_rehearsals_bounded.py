@@ -52,7 +52,7 @@ async def test_what_nobody_agreed_to_asks_nobody_whatever_it_adds(bench: Bench) 
     async with agents_bench(bench, None, outside) as one:
         desk, program = CapabilityClient(one), client(CapabilityClient(one))
         for name in ("first", "second"):
-            await one.house.vault.set(bench.secret_scope, name, f"the value of {name}")
+            await one.application.vault.set(bench.secret_scope, name, f"the value of {name}")
         await desk.call("publisher_secret_set", {"name": "BILLING", "value": "a published value"})
         first = "{{ secrets.first }}"
         saved = await one.save(_plan(first))

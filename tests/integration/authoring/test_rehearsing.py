@@ -71,10 +71,10 @@ async def outward(bench: Bench) -> AsyncIterator[Outward]:
         settings = replace(bench.application.settings, egress_allow=frozenset({pair}))
         application = build_application(
             settings,
-            bench.house.limits,
-            bench.house.registry,
-            bench.house.database,
-            bench.house.script_runner,
+            bench.application.limits,
+            bench.application.registry,
+            bench.application.database,
+            bench.application.script_runner,
         )
         yield Bench(application, bench.outside), shop, pair
         await application.gate.aclose()
@@ -257,7 +257,7 @@ async def test_what_is_wrong_is_reported_with_its_place_and_nothing_stays_of_it(
     with pytest.raises(PermissionDenied):
         await operator.call("rehearse_automation", {**given, "candidate": {"definition": plan}})
     # Whoever is not the owner lets the owner's secrets go nowhere else.
-    await bench.house.vault.set(bench.secret_scope, "token", "s3cr3t-value-42")
+    await bench.application.vault.set(bench.secret_scope, "token", "s3cr3t-value-42")
     leak = step(
         "leak",
         "http_fetch",

@@ -65,8 +65,8 @@ class World:
 
 @pytest_asyncio.fixture
 async def world(bench: Bench) -> AsyncIterator[World]:
-    await bench.house.vault.set(bench.secret_scope, "slack_bot_token", TOKEN)
-    await bench.house.vault.set(bench.secret_scope, "hook_token", SECRET)
+    await bench.application.vault.set(bench.secret_scope, "slack_bot_token", TOKEN)
+    await bench.application.vault.set(bench.secret_scope, "hook_token", SECRET)
     async with slack_double() as slack, serving(Hook()) as hook:
         allowed = frozenset({slack.pair, hook.pair})
         async with open_own_application(

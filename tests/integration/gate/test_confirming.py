@@ -196,7 +196,7 @@ async def test_a_draft_waits_on_while_what_it_needs_is_not_set_up(here: Office) 
         )
     }
     (post,), nudge = await here.posts("you"), await here.nudge()
-    vault, secret_scope = here.bench.house.vault, here.bench.secret_scope
+    vault, secret_scope = here.bench.application.vault, here.bench.secret_scope
     for name in ("slack_bot_token", "telegram_bot_token"):
         await vault.delete(secret_scope, name)
     for draft, code in {**held, post: "secret_missing", nudge: "secret_missing"}.items():

@@ -112,15 +112,17 @@ async def test_what_a_trial_causes_is_part_of_the_trial_over_any_number_of_hops(
     assert not bench.outside.keys
     for one, cause in zip(caused, causes, strict=False):
         assert f"It was started by run {cause['id']}" in summarize_run(one)["trial"]
-    fired = await bench.house.database.fetch("SELECT last_fired_at FROM triggers")
+    fired = await bench.application.database.fetch("SELECT last_fired_at FROM triggers")
     assert [row["last_fired_at"] for row in fired] == [None, None]
     # Told once more by a person, what a trial told of is still the trial's.
-    (told,) = await bench.house.database.fetch("SELECT id FROM events WHERE type = 'hop.made'")
-    async with bench.house.database.transaction() as tx:
-        log = EventTable(bench.house.limits)
-        await republish(tx, await log.one(tx, bench.house.workspace_id, told["id"]))
-    await match_all(bench.house)
-    rows = await bench.house.database.fetch("SELECT mode FROM runs")
+    (told,) = await bench.application.database.fetch(
+        "SELECT id FROM events WHERE type = 'hop.made'"
+    )
+    async with bench.application.database.transaction() as tx:
+        log = EventTable(bench.application.limits)
+        await republish(tx, await log.one(tx, bench.application.workspace_id, told["id"]))
+    await match_all(bench.application)
+    rows = await bench.application.database.fetch("SELECT mode FROM runs")
     assert [row["mode"] for row in rows] == ["verify"] * 4
 
 

@@ -47,7 +47,7 @@ class World:
 
     async def press(self, data: str, *, user: int = ADA) -> str | None:
         payload = {"data": data, "chat_id": user, "user_id": user, "message_id": 101}
-        return await self.pressing.answer_press(self.bench.house.workspace_id, payload)
+        return await self.pressing.answer_press(self.bench.application.workspace_id, payload)
 
     async def link(self, **result: Any) -> bool:
         async with self.bench.application.database.transaction() as tx:
@@ -150,7 +150,7 @@ async def test_a_press_before_the_message_is_on_record_still_removes_its_buttons
     await world.nudge("The build is green.")
     assert await world.telling.once() == 1
     # As it is between the answer of Telegram and the record of it.
-    await world.bench.house.database.execute(
+    await world.bench.application.database.execute(
         "UPDATE prompts_sent SET state = 'waiting', place = place - 'chat_id' - 'message_id'"
     )
     assert await world.press(world.buttons()[0]) == "Sent."

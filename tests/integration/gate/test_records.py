@@ -46,7 +46,7 @@ async def open_one(bench: Bench) -> AsyncIterator[tuple[Bench, Market, str]]:
     async with local_server(answer) as server:
         pair = f"127.0.0.1:{server.port}"
         async with gate_bench(bench, market, egress_allow=frozenset({pair})) as one:
-            await one.house.vault.set(one.secret_scope, "api_key", SECRET)
+            await one.application.vault.set(one.secret_scope, "api_key", SECRET)
             yield one, market, pair
 
 

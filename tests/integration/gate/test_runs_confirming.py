@@ -63,8 +63,8 @@ World = tuple[Bench, TelegramDouble]
 
 @pytest_asyncio.fixture
 async def world(bench: Bench) -> AsyncIterator[World]:
-    await bench.house.vault.set(bench.secret_scope, "telegram_bot_token", TOKEN)
-    await bench.house.vault.set(bench.secret_scope, "telegram_chat_id", CHAT)
+    await bench.application.vault.set(bench.secret_scope, "telegram_bot_token", TOKEN)
+    await bench.application.vault.set(bench.secret_scope, "telegram_chat_id", CHAT)
     async with telegram_double() as telegram:
         yield bench, telegram
 

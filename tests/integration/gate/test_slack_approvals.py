@@ -466,7 +466,7 @@ async def test_a_code_links_one_account_once_and_in_time(world: World) -> None:
 
 
 async def test_two_members_who_link_one_account_at_once_get_one_link(world: World) -> None:
-    database, space = world.bench.house.database, world.owner.workspace_id
+    database, space = world.bench.application.database, world.owner.workspace_id
     other = (await member(database, space, Role.ADMIN)).actor
     await world.call("share_integration_connection", integration="slack")
     first = (await world.call("link_slack"))["code"]
@@ -522,7 +522,7 @@ async def test_a_press_before_the_message_is_on_record_still_removes_its_buttons
     await world.link()
     await world.asked("Hello")
     ts, body = world.slack.latest["ts"], world.slack.press("Approve")
-    await world.bench.house.database.execute(
+    await world.bench.application.database.execute(
         "UPDATE prompts_sent SET state = 'waiting', place = place - 'channel' - 'ts'"
     )
     for url in world.slack.urls.values():
@@ -557,7 +557,7 @@ async def test_a_bot_without_the_scope_is_reported_and_not_tried_for_ever(world:
 
 async def test_the_signing_secret_is_sent_nowhere(world: World) -> None:
     with pytest.raises(Problem) as refused:
-        await world.bench.house.vault.lend(
+        await world.bench.application.vault.lend(
             world.bench.secret_scope, ["publisher.SLACK_SIGNING_SECRET"]
         )
     assert refused.value.code == "secret_not_sendable"

@@ -82,7 +82,7 @@ class World:
 
 @pytest_asyncio.fixture
 async def world(bench: Bench) -> AsyncIterator[World]:
-    await bench.house.vault.set(bench.secret_scope, "slack_bot_token", TOKEN)
+    await bench.application.vault.set(bench.secret_scope, "slack_bot_token", TOKEN)
     async with (
         slack_double() as slack,
         open_own_application(

@@ -22,7 +22,7 @@ LISTENER = {
 
 
 async def _red(bench: Bench) -> set[str]:
-    async with bench.house.database.acquire() as connection:
+    async with bench.application.database.acquire() as connection:
         health = judge(await read_health_signals(connection))
     return {check.name for check in health.checks if not check.ok}
 

@@ -74,7 +74,7 @@ async def test_a_callback_carries_the_step_s_key(outside: Outward) -> None:
 
 async def test_a_secret_reaches_the_approved_host_and_no_table(outside: Outward) -> None:
     bench, receiver, pair = outside
-    await bench.house.vault.set(bench.secret_scope, "hook_token", SECRET)
+    await bench.application.vault.set(bench.secret_scope, "hook_token", SECRET)
     run = await bench.run(
         document(
             step(
@@ -96,7 +96,7 @@ async def test_a_secret_reaches_the_approved_host_and_no_table(outside: Outward)
 
 async def test_text_that_looks_like_a_placeholder_stays_text(outside: Outward) -> None:
     bench, receiver, pair = outside
-    await bench.house.vault.set(bench.secret_scope, "hook_token", SECRET)
+    await bench.application.vault.set(bench.secret_scope, "hook_token", SECRET)
     trap = "{{ secrets.hook_token }} [secret hook_token]"
     run = await bench.run(
         document(

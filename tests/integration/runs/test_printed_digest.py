@@ -28,8 +28,8 @@ World = tuple[Bench, SlackDouble]
 @pytest_asyncio.fixture
 async def world(bench: Bench) -> AsyncIterator[World]:
     """A bench with pages, and with a Slack on loopback that the operator has allowed."""
-    await bench.house.vault.set(bench.secret_scope, "slack_bot_token", TOKEN)
-    pages = PageClient(bench.house.gate, bench.house.workspace_id)
+    await bench.application.vault.set(bench.secret_scope, "slack_bot_token", TOKEN)
+    pages = PageClient(bench.application.gate, bench.application.workspace_id)
     for title, tags in (("Acme prices", ["competitor"]), ("Our prices", ["internal"])):
         await pages.write(title, BULLETS[0], type="note", frontmatter={"tags": tags})
     async with slack_double() as slack:

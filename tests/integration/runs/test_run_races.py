@@ -107,7 +107,7 @@ async def test_retrying_what_is_being_deleted_is_reported_plainly(bench: Bench) 
     database, space = bench.application.database, bench.application.workspace_id
     failed = await bench.run(document(step("b", "test.wrong_shape")))
     assert failed["status"] == "failed"
-    control = RunControl(database, bench.house.wakeup_sender)
+    control = RunControl(database, bench.application.wakeup_sender)
     async with database.transaction() as tx:
         await forget_calls(tx, [(space, failed["id"])])
         await tx.execute("DELETE FROM steps WHERE run_id = $1", failed["id"])

@@ -30,7 +30,7 @@ def _plan(config: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
 @pytest_asyncio.fixture
 async def world(bench: Bench) -> AsyncIterator[World]:
     """A bench that may post, with a Slack on loopback that the operator has allowed."""
-    await bench.house.vault.set(bench.secret_scope, "slack_bot_token", TOKEN)
+    await bench.application.vault.set(bench.secret_scope, "slack_bot_token", TOKEN)
     async with (
         slack_double() as slack,
         outside_bench(
@@ -197,7 +197,7 @@ async def test_a_step_that_names_no_token_posts_as_the_owner_s_bot_or_says_who_i
     run = await _run(world, unnamed)
     assert run["status"] == "succeeded", run["error"]
     bench = world[0]
-    await bench.house.vault.delete(bench.secret_scope, "slack_bot_token")
+    await bench.application.vault.delete(bench.secret_scope, "slack_bot_token")
     plan = {**_plan(unnamed, name="nobody"), **SENDS}
     nobody = await bench.run(plan, inputs={"who": "Ada"})
 
@@ -207,7 +207,7 @@ async def test_a_step_that_names_no_token_posts_as_the_owner_s_bot_or_says_who_i
 
 
 async def test_a_private_slack_needs_the_operator_s_word(bench: Bench) -> None:
-    await bench.house.vault.set(bench.secret_scope, "slack_bot_token", TOKEN)
+    await bench.application.vault.set(bench.secret_scope, "slack_bot_token", TOKEN)
     async with (
         slack_double() as slack,
         outside_bench(bench, free=True, slack_url=slack.url) as open_one,
@@ -222,7 +222,7 @@ async def test_a_private_slack_needs_the_operator_s_word(bench: Bench) -> None:
 async def test_a_message_is_held_under_every_policy_until_somebody_agrees(
     bench: Bench, write_policy: str
 ) -> None:
-    await bench.house.vault.set(bench.secret_scope, "slack_bot_token", TOKEN)
+    await bench.application.vault.set(bench.secret_scope, "slack_bot_token", TOKEN)
     plan = _plan(execution={"write_policy": write_policy})
     async with (
         slack_double() as slack,

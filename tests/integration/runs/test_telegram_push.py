@@ -40,8 +40,8 @@ def _plan(name: str = "nudge", text: str = TEXT, **more: Any) -> dict[str, Any]:
 @pytest_asyncio.fixture
 async def world(bench: Bench) -> AsyncIterator[World]:
     """A bench whose owner has a bot and a chat, with a Telegram that the operator has allowed."""
-    await bench.house.vault.set(bench.secret_scope, "telegram_bot_token", TOKEN)
-    await bench.house.vault.set(bench.secret_scope, "telegram_chat_id", CHAT)
+    await bench.application.vault.set(bench.secret_scope, "telegram_bot_token", TOKEN)
+    await bench.application.vault.set(bench.secret_scope, "telegram_chat_id", CHAT)
     async with (
         telegram_double() as telegram,
         outside_bench(
@@ -190,9 +190,9 @@ async def test_secrets_that_telegram_repeats_are_masked(world: World) -> None:
 
 async def test_an_owner_without_a_bot_is_shown_what_to_store(world: World) -> None:
     bench, telegram = world
-    await bench.house.vault.delete(bench.secret_scope, "telegram_chat_id")
+    await bench.application.vault.delete(bench.secret_scope, "telegram_chat_id")
     no_chat = await _run(world, "no chat")
-    await bench.house.vault.delete(bench.secret_scope, "telegram_bot_token")
+    await bench.application.vault.delete(bench.secret_scope, "telegram_bot_token")
     no_bot = await _run(world, "no bot")
 
     for run, name in ((no_chat, "telegram_chat_id"), (no_bot, "telegram_bot_token")):

@@ -68,7 +68,7 @@ async def test_an_editor_token_gives_an_agreed_automation_no_other_account(
     assert problem["url"].startswith("http")
     assert problem["url"].endswith("/secrets")
     assert "mainspring secrets set slack_bot_token" in problem["suggestion"]
-    kept = await bench.house.vault.reveal(bench.secret_scope, ["slack_bot_token"])
+    kept = await bench.application.vault.reveal(bench.secret_scope, ["slack_bot_token"])
     assert kept == {"slack_bot_token": OURS}
 
     # Forgetting it first is no way around.

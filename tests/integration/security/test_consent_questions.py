@@ -31,7 +31,7 @@ POST = step("post", "slack_post", {"channel": "#team", "text": "Hello"}, approva
 
 @pytest_asyncio.fixture
 async def api(bench: Bench) -> AsyncIterator[Api]:
-    async with served(bench.house, own_app=True) as made:
+    async with served(bench.application, own_app=True) as made:
         yield made
 
 
@@ -42,14 +42,14 @@ async def _post(client: Any, path: str, body: Any = None) -> tuple[int, Any]:
 
 async def _connect(api: Api, account: str) -> None:
     """The owner's Slack account; another one takes its place."""
-    await api.house.database.execute(
+    await api.application.database.execute(
         """
         INSERT INTO integration_connections
             (workspace_id, id, owner_id, integration, label, auth, state, scopes, account)
         VALUES ($1, $2, $3, 'slack', 'slack', 'token', 'ready', '{}', $4)
         ON CONFLICT (workspace_id, owner_id, integration) DO UPDATE SET account = excluded.account
         """,
-        api.house.workspace_id,
+        api.application.workspace_id,
         generate_id(),
         FIRST_MEMBER,
         account,
@@ -109,7 +109,7 @@ async def test_an_answer_about_another_version_than_the_one_in_force_is_refused(
     api: Api,
 ) -> None:
     asked = await _ask(api, POST)
-    await api.house.database.execute(
+    await api.application.database.execute(
         "UPDATE consents SET version = 7 WHERE id = $1", UUID(asked["consent_id"])
     )
     status, problem = await _post(
@@ -145,7 +145,7 @@ async def test_every_place_that_asks_about_a_version_asks_the_same(api: Api) -> 
     says = [one["says"] for one in asked["additions"]]
     assert any("another text" in one for one in says), says
     # As after an upgrade from a version that recorded no agreement.
-    await api.house.database.execute("DELETE FROM consents")
+    await api.application.database.execute("DELETE FROM consents")
     for path in ("activate", "run"):
         status, problem = await _post(api.program, f"/automations/{made['id']}/{path}", {})
         assert (status, problem["code"]) == (409, "consent_needed"), problem
@@ -159,7 +159,7 @@ async def test_a_run_that_sent_another_text_is_not_repeated_by_a_program(
     assert status == 201, made
     status, run = await _post(api.client, f"/automations/{made['id']}/run", {})
     assert status == 202, run
-    await api.house.control.cancel(bench.house.workspace_id, UUID(run["run_id"]))
+    await api.application.control.cancel(bench.application.workspace_id, UUID(run["run_id"]))
     await _edit(api.client, made["id"], _send("two"))
     status, problem = await _post(api.program, f"/runs/{run['run_id']}/replay")
     assert (status, problem["code"]) == (409, "consent_needed"), problem
@@ -170,12 +170,12 @@ async def test_an_account_is_not_replaced_while_a_person_agrees_to_it(api: Api) 
     body = {"name": "slack_bot_token", "value": "xoxb-ours-0123456789"}
     assert (await _post(api.program, "/secrets", body))[0] == 201
     asked = await _ask(api, POST)
-    database = api.house.database
+    database = api.application.database
     replacing = None
     async with database.transaction() as tx:
         await answer_consent(
             tx,
-            api.house.workspace_id,
+            api.application.workspace_id,
             UUID(asked["consent_id"]),
             asked["digest"],
             FIRST_MEMBER,
@@ -202,14 +202,14 @@ async def test_the_vocabulary_is_loaded_once_for_all_agreed_automations(
 
     async def words(space: UUID, documents: Any) -> Vocabulary:
         loads.append(len(documents))
-        return await bench.house.registry.of(space)
+        return await bench.application.registry.of(space)
 
-    space = bench.house.workspace_id
+    space = bench.application.workspace_id
     program = Actor(space, "client", FIRST_MEMBER, generate_id(), Role.EDITOR)
     change = AccountChange(
         "The secret", writes_with_secret("slack_bot_token"), words, space, None, "/secrets"
     )
-    async with bench.house.database.transaction() as tx:
+    async with bench.application.database.transaction() as tx:
         with pytest.raises(PersonRequired):
             await check_account_change(tx, program, change)
     assert loads == [3]

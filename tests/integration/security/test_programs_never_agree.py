@@ -111,10 +111,10 @@ async def _besieged(bench: Bench) -> AsyncIterator[ProgramHarness]:
         settings = replace(bench.application.settings, egress_allow=frozenset({pair}))
         application = build_application(
             settings,
-            bench.house.limits,
-            bench.house.registry,
-            bench.house.database,
-            bench.house.script_runner,
+            bench.application.limits,
+            bench.application.registry,
+            bench.application.database,
+            bench.application.script_runner,
         )
         here = Bench(application, bench.outside)
         await application.vault.set(here.secret_scope, "hook_token", SECRET)

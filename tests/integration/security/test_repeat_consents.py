@@ -86,8 +86,8 @@ async def test_a_person_agrees_that_a_run_of_an_older_version_is_repeated(
 async def _listed(api: Api) -> list[dict[str, Any]]:
     """The consents in the inbox, which are as many as its number says."""
     found = (await api.client.get(f"{ROOT}/consents")).json()["consents"]
-    owner = Actor(api.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
-    async with api.house.database.transaction() as tx:
+    owner = Actor(api.application.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
+    async with api.application.database.transaction() as tx:
         assert (await waiting_for(tx, owner))["consents"] == len(found)
     return list(found)
 

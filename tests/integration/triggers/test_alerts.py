@@ -84,7 +84,7 @@ class Story:
     async def told(self) -> None:
         """Reads the log to where it ends now."""
         async with asyncio.timeout(PATIENCE):
-            while await is_behind(self.bench.house, CONSUMER):
+            while await is_behind(self.bench.application, CONSUMER):
                 if not await self.reader.once():
                     await asyncio.sleep(0.01)
 
@@ -463,7 +463,7 @@ async def test_a_letter_that_another_is_taking_is_left_to_him(bench: Bench) -> N
     await _alert(bench)
     post = MailServerDouble()
     async with _posted(bench, post) as mailer, asyncio.timeout(PATIENCE):
-        async with bench.house.database.transaction() as tx:
+        async with bench.application.database.transaction() as tx:
             assert await claim_mail(tx, 60.0, 3600.0) is not None
             assert not await mailer.once()
         assert not await mailer.once()

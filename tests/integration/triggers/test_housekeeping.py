@@ -436,7 +436,7 @@ async def test_replaying_a_run_waits_until_its_partition_is_dropped(
 ) -> None:
     month = await past.month(200)
     old = await past.run(200, status="failed")
-    control = RunControl(past.database, past.bench.house.wakeup_sender)
+    control = RunControl(past.database, past.bench.application.wakeup_sender)
     asked: list[asyncio.Task[None]] = []
 
     async def later(*value: Any) -> list[str]:

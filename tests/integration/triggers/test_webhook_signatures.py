@@ -21,7 +21,7 @@ SIGNED = webhook(config={"signature": {"secret": "billing_key"}})
 
 
 async def _signed_hook(bench: Bench, api: Api, **more: Any) -> Hook:
-    await bench.house.vault.set(bench.secret_scope, "billing_key", SECRET)
+    await bench.application.vault.set(bench.secret_scope, "billing_key", SECRET)
     return await hook(bench, api, SIGNED, **more)
 
 
@@ -135,7 +135,7 @@ async def test_without_a_usable_secret_nobody_comes_in(
     bench: Bench, api: Api, value: str | None, caplog: pytest.LogCaptureFixture
 ) -> None:
     if value is not None:
-        await bench.house.vault.set(bench.secret_scope, "billing_key", value)
+        await bench.application.vault.set(bench.secret_scope, "billing_key", value)
     called = await hook(bench, api, SIGNED)
     assert (await _send(called, _signed())).status_code == 401
     assert "billing_key" in caplog.text
@@ -149,7 +149,7 @@ async def test_a_secret_that_was_replaced_counts_a_few_seconds_later(
     called = await _signed_hook(bench, api)
     assert (await _send(called, _signed())).status_code == 202
     renewed = "whsec_" + "QUJD" * 8
-    await bench.house.vault.set(bench.secret_scope, "billing_key", renewed)
+    await bench.application.vault.set(bench.secret_scope, "billing_key", renewed)
     assert (await _send(called, _signed(message="msg_2"))).status_code == 401
     answer = await _send(called, _signed(message="msg_2", secret=renewed))
     assert answer.status_code == 202
@@ -161,8 +161,8 @@ async def test_another_secret_s_name_counts_at_once(bench: Bench, api: Api) -> N
     called = await _signed_hook(bench, api)
     assert (await _send(called, _signed())).status_code == 202
     other = "whsec_" + "QUJD" * 8
-    await bench.house.vault.set(bench.secret_scope, "other_key", other)
-    await bench.house.database.execute(
+    await bench.application.vault.set(bench.secret_scope, "other_key", other)
+    await bench.application.database.execute(
         """UPDATE triggers SET config = '{"signature": {"secret": "other_key"}}'"""
     )
     answer = await _send(called, _signed(message="msg_2", secret=other))

@@ -57,7 +57,7 @@ async def _status(api: Api, path: str, headers: Mapping[str, str]) -> tuple[int,
 async def test_nothing_of_a_stranger_s_body_is_read(bench: Bench, api: Api) -> None:
     called = await hook(bench, api)
     other = await hook(bench, api, name="another")
-    await bench.house.vault.set(bench.secret_scope, "billing_key", SIGNING)
+    await bench.application.vault.set(bench.secret_scope, "billing_key", SIGNING)
     signed = await hook(bench, api, SIGNED, name="signed")
     token = {"Content-Type": "application/json", "Authorization": f"Bearer {called.token}"}
     wrong = {**token, "Authorization": "Bearer mwh_" + "x" * 43}
@@ -78,9 +78,9 @@ async def test_nothing_of_a_stranger_s_body_is_read(bench: Bench, api: Api) -> N
 
 
 async def test_a_stranger_does_not_spend_the_limit_of_a_signed_webhook(bench: Bench) -> None:
-    bounds = replace(bench.house.limits, webhook_burst=5, webhook_per_second=1)
-    async with served(replace(bench.house, limits=bounds)) as api:
-        await bench.house.vault.set(bench.secret_scope, "billing_key", SIGNING)
+    bounds = replace(bench.application.limits, webhook_burst=5, webhook_per_second=1)
+    async with served(replace(bench.application, limits=bounds)) as api:
+        await bench.application.vault.set(bench.secret_scope, "billing_key", SIGNING)
         called = await hook(bench, api, SIGNED)
         good = _signed()
         forged = {**good, "webhook-signature": "v1," + "A" * 43 + "="}
@@ -91,9 +91,9 @@ async def test_a_stranger_does_not_spend_the_limit_of_a_signed_webhook(bench: Be
 
 
 async def test_the_limit_is_the_webhook_s_however_its_address_is_spelt(bench: Bench) -> None:
-    bounds = replace(bench.house.limits, webhook_burst=5, webhook_per_second=1)
-    async with served(replace(bench.house, limits=bounds)) as api:
-        await bench.house.vault.set(bench.secret_scope, "billing_key", SIGNING)
+    bounds = replace(bench.application.limits, webhook_burst=5, webhook_per_second=1)
+    async with served(replace(bench.application, limits=bounds)) as api:
+        await bench.application.vault.set(bench.secret_scope, "billing_key", SIGNING)
         called = await hook(bench, api, SIGNED)
         spelt = called.signed_path.replace(str(called.automation_id), called.automation_id.hex)
         began = asyncio.get_running_loop().time()

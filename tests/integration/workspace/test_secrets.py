@@ -32,7 +32,7 @@ class People:
         return self.visitors[role].actor.id
 
     def secret_scope(self, role: Role) -> SecretScope:
-        return SecretScope(self.bench.house.workspace_id, self.id(role))
+        return SecretScope(self.bench.application.workspace_id, self.id(role))
 
     async def call(self, role: Role, capability: str, **arguments: Any) -> Any:
         return await self.bench.application.gate.direct(self.visitors[role], capability, arguments)
@@ -57,7 +57,7 @@ async def test_a_secret_is_set_listed_and_deleted_by_its_owner(people: People) -
 
     again = await people.call(editor, "automation_secret_set", name="key_1", value=VALUE + "2")
     assert again == made
-    vault = people.bench.house.vault
+    vault = people.bench.application.vault
     assert await vault.reveal(people.secret_scope(editor), ["key_1"]) == {"key_1": VALUE + "2"}
 
     listed = await people.call(editor, "automation_secret_list")
@@ -93,7 +93,7 @@ async def test_a_secret_belongs_to_one_member_and_admins_may_look_after_it(peopl
     await people.call(
         Role.ADMIN, "automation_secret_set", name="mine", value="other", owner_user_id=editor
     )
-    vault = people.bench.house.vault
+    vault = people.bench.application.vault
     assert await vault.reveal(people.secret_scope(Role.EDITOR), ["mine"]) == {"mine": "other"}
     with pytest.raises(NotFound):
         await vault.reveal(people.secret_scope(Role.ADMIN), ["mine"])
@@ -156,7 +156,7 @@ async def test_bad_arguments_are_pointed_at_and_the_value_is_kept_nowhere(people
     assert VALUE not in await _everything_recorded(people)
     rows = await people.bench.application.database.fetch("SELECT outcome FROM direct_calls")
     assert [row["outcome"] for row in rows] == ["failed"] * len(WRONG)
-    assert await people.bench.house.vault.names(people.secret_scope(Role.EDITOR)) == ()
+    assert await people.bench.application.vault.names(people.secret_scope(Role.EDITOR)) == ()
 
 
 async def test_a_call_is_recorded_without_its_value_and_without_a_digest_of_it(

@@ -72,7 +72,7 @@ async def _read(bench: Bench, automation_id: UUID) -> dict[str, Any]:
 
 
 async def _import(bench: Bench, value: Any, on_clash: OnClash = "refuse") -> list[ImportResult]:
-    application = bench.house
+    application = bench.application
     candidates = await validate_import(value, application.registry, application.limits)
     async with application.database.transaction() as tx:
         return await import_validated(

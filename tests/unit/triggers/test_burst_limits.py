@@ -56,7 +56,7 @@ class Gate:
 
     async def call(self, workspace: UUID, webhook: UUID, times: int = 1) -> None:
         for _ in range(times):
-            self.calls.append(asyncio.create_task(self.neighbours.acquire(workspace, webhook)))
+            self.calls.append(asyncio.create_task(self.limiter.acquire(workspace, webhook)))
         await _settle()
 
     def let_in(self) -> int:
@@ -90,8 +90,8 @@ async def test_with_another_workspace_active_a_burst_is_paced_and_complete(time:
     await gate.call(ONE, BUSY, LINE - 1)
     # The first one comes in; the others wait in the queue.
     assert gate.let_in() == 2
-    assert gate.neighbours.is_behind(BUSY)
-    assert gate.neighbours.get_retry_delay(BUSY) == 0.0
+    assert gate.limiter.is_behind(BUSY)
+    assert gate.limiter.get_retry_delay(BUSY) == 0.0
     # Whoever calls seldom is let in at once, whatever the other does.
     time.now += 1 / PACE
     await gate.call(OTHER, SELDOM)
@@ -111,14 +111,14 @@ async def test_calls_beyond_the_queue_are_refused_with_a_retry_time(time: Time) 
     assert len(gate.refused()) == pytest.approx(500 - LINE, abs=1)
     told = gate.refused()[0]
     assert 0 < told <= 1 / PACE + 1e-9
-    assert gate.neighbours.get_retry_delay(BUSY) == pytest.approx(told)
+    assert gate.limiter.get_retry_delay(BUSY) == pytest.approx(told)
     for _ in range(2_000):
         await time.pass_by(0.001)
         await gate.call(ONE, BUSY)
     # For two seconds at its pace, whatever is sent.
     assert gate.let_in() == pytest.approx(1 + 2 * PACE, abs=3)
     await time.pass_by(told)
-    assert gate.neighbours.get_retry_delay(BUSY) == 0.0
+    assert gate.limiter.get_retry_delay(BUSY) == 0.0
 
 
 async def test_an_idle_source_is_soon_not_counted_any_more(time: Time) -> None:
@@ -138,7 +138,7 @@ async def test_nobody_overtakes_those_in_line_when_the_other_has_gone(time: Time
     await time.pass_by(14.9)
     await gate.call(ONE, BUSY, LINE)
     await time.pass_by(0.11)
-    last = asyncio.create_task(gate.neighbours.acquire(ONE, BUSY))
+    last = asyncio.create_task(gate.limiter.acquire(ONE, BUSY))
     await _settle()
     assert not last.done()
     await time.pass_by(LINE_SECONDS)

@@ -99,8 +99,8 @@ async def test_fixed_arguments_are_neither_seen_nor_changed_by_the_model(bench: 
             ends(),
         ]
     )
-    async with bench.house.database.transaction() as tx:
-        await bench.house.vault.put(tx, bench.secret_scope, "bot", "xoxb-very-secret-value")
+    async with bench.application.database.transaction() as tx:
+        await bench.application.vault.put(tx, bench.secret_scope, "bot", "xoxb-very-secret-value")
     async with agents_bench(bench, models, tool) as one:
         run = await one.run(thinking(listed))
         (stored,) = await transcripts(one, run["id"])

@@ -34,12 +34,17 @@ async def models(bench: Bench) -> AsyncIterator[tuple[Bench, FakeModels]]:
     """The bench with a workshop and a model whose answers hold a mark."""
     reply = ModelReply(f"Paid: {_mark(-5)} {_mark(0.5)}", "m", 100, 50, provider="outside")
     outside = FakeModels(reply=reply)
-    script_runner = bench.house.script_runner
+    script_runner = bench.application.script_runner
     registry = build_registry(
         Limits(), script_runner=script_runner, capabilities=bench.outside.capabilities()
     )
     application = build_application(
-        bench.house.settings, Limits(), registry, bench.house.database, script_runner, outside
+        bench.application.settings,
+        Limits(),
+        registry,
+        bench.application.database,
+        script_runner,
+        outside,
     )
     try:
         yield Bench(application, bench.outside), outside

@@ -34,10 +34,15 @@ async def models(bench: Bench) -> AsyncIterator[tuple[Bench, FakeModels]]:
         prices={HAIKU: Price(Decimal(1), Decimal(5))},
         reply=ModelReply("Revenue went up.", HAIKU, 1_000, 200, provider="outside"),
     )
-    script_runner = bench.house.script_runner
+    script_runner = bench.application.script_runner
     registry = build_registry(Limits(), script_runner=script_runner)
     application = build_application(
-        bench.house.settings, Limits(), registry, bench.house.database, script_runner, outside
+        bench.application.settings,
+        Limits(),
+        registry,
+        bench.application.database,
+        script_runner,
+        outside,
     )
     try:
         yield Bench(application, bench.outside), outside

@@ -49,8 +49,8 @@ def _parent(source: str, name: str, ids: list[str]) -> dict[str, Any]:
 
 
 async def test_scripts_that_wait_for_scripts_leave_them_their_places(bench: Bench) -> None:
-    assert bench.house.script_runner is not None
-    bench.house.script_runner.most = 2
+    assert bench.application.script_runner is not None
+    bench.application.script_runner.most = 2
     ids = await _children(bench, 4)
     parents = [
         await bench.dispatch(_parent(_ASK, "one", ids[:2])),

@@ -42,7 +42,7 @@ async def connected(bench: Bench) -> AsyncIterator[tuple[Boards, SlackWorkspace]
             state = dict(parse_qsl(urlsplit(link["sign_in_url"]).query))["state"]
             words = here.application.registry
             assert isinstance(words, ApplicationRegistry)
-            actor = Actor(here.house.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
+            actor = Actor(here.application.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)
             await words.account_connection_service.finish_sign_in(
                 actor, "slack", state=state, code="a-code", error=None
             )

@@ -11,7 +11,7 @@ import pytest
 from tests.kit.bench import document, step
 from tests.kit.mcp_server import McpDouble, Script, tool
 from tests.kit.scripted_server import http_answer
-from tests.kit.tool_servers import SEND, Toolshop
+from tests.kit.tool_servers import SEND, ToolServers
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -51,7 +51,7 @@ CASES = {
 
 
 async def test_what_was_begun_is_in_doubt_unless_it_is_proven_that_nothing_left(
-    shop: Toolshop,
+    shop: ToolServers,
 ) -> None:
     tools = [{**SEND, "outputSchema": SHAPE}]
     shop.notes.script.tools = tools
@@ -75,7 +75,7 @@ async def test_what_was_begun_is_in_doubt_unless_it_is_proven_that_nothing_left(
 
 
 async def test_a_draft_shows_all_that_would_leave_whatever_its_fields_are_called(
-    shop: Toolshop,
+    shop: ToolServers,
 ) -> None:
     await shop.connect("notes")
     given = {
@@ -98,7 +98,7 @@ async def test_a_draft_shows_all_that_would_leave_whatever_its_fields_are_called
     assert "more characters of its arguments left out" in held["preview"]
 
 
-async def test_a_tool_that_is_named_twice_is_told_with_its_place(shop: Toolshop) -> None:
+async def test_a_tool_that_is_named_twice_is_told_with_its_place(shop: ToolServers) -> None:
     one = await shop.connect("notes", agree=False)
     mark = (await shop.look(one))["weather"]["hash"]
     twice = [{"name": "weather", "hash": mark}] * 2
@@ -113,7 +113,7 @@ async def test_a_tool_that_is_named_twice_is_told_with_its_place(shop: Toolshop)
     assert {tool["state"] for tool in (await shop.look(one)).values()} == {"new"}
 
 
-async def test_one_tool_is_shown_with_all_that_is_agreed_to(shop: Toolshop) -> None:
+async def test_one_tool_is_shown_with_all_that_is_agreed_to(shop: ToolServers) -> None:
     text = f"Finds. {'x' * 1_000} Obey."
     shop.notes.script.tools = [tool("find", text, title="T", annotations={"readOnlyHint": True})]
     one = await shop.connect("notes", agree=False)

@@ -23,7 +23,7 @@ from tests.kit.tenants import NEIGHBOUR, add_workspace
 
 
 async def _ledger(bench: Bench) -> list[dict[str, object]]:
-    rows = await bench.house.database.fetch("SELECT * FROM llm_usage ORDER BY at, id")
+    rows = await bench.application.database.fetch("SELECT * FROM llm_usage ORDER BY at, id")
     return [dict(row) for row in rows]
 
 
@@ -88,15 +88,15 @@ async def test_a_key_goes_to_no_address_but_the_one_it_was_given_for(bench: Benc
     ):
         connected = {"name": "own", "base_url": old.openai_url, "key": "sk-old", "models": ["m"]}
         await connected_bench.call("connect_model", **connected)
-        found = await connected_bench.house.providers.find(
-            connected_bench.house.workspace_id, "own/m"
+        found = await connected_bench.application.providers.find(
+            connected_bench.application.workspace_id, "own/m"
         )
         moved = {"name": "own", "base_url": new.openai_url, "key": "sk-new"}
         await connected_bench.call("connect_model", **moved)
         with pytest.raises(Conflict) as refused:
             await found.complete(request, key="k")
-        again = await connected_bench.house.providers.find(
-            connected_bench.house.workspace_id, "own/m"
+        again = await connected_bench.application.providers.find(
+            connected_bench.application.workspace_id, "own/m"
         )
         await again.complete(request, key="k")
     assert (refused.value.code, refused.value.retryable) == ("connection_changed", True)
@@ -165,9 +165,9 @@ async def test_a_key_is_sealed_and_stands_in_no_row_no_answer_and_no_log(
             await connected_bench.ask(),
             await connected_bench.ask(),
         ]
-        kinds = await connected_bench.house.database.fetch("SELECT kind, name FROM secrets")
+        kinds = await connected_bench.application.database.fetch("SELECT kind, name FROM secrets")
         hay = Haystack()
-        await add_tables(hay, connected_bench.house.database)
+        await add_tables(hay, connected_bench.application.database)
 
     assert [(row["kind"], row["name"]) for row in kinds] == [("connection", "api_key")] * 2
     assert all(seen.headers["x-api-key"] == KEY for seen in server.seen)
@@ -241,7 +241,7 @@ async def test_bad_input_is_pointed_at_and_nothing_is_kept(bench: Bench) -> None
                     "admin_set_model_price", connected_bench.operator, **whole
                 )
         listed = await connected_bench.call("list_models")
-        kept = await connected_bench.house.database.fetchval("SELECT count(*) FROM secrets")
+        kept = await connected_bench.application.database.fetchval("SELECT count(*) FROM secrets")
 
     assert (listed["connections"], kept) == ([], 0)
     assert "models connect" in listed["note"]
@@ -254,7 +254,7 @@ async def test_roles_and_walls(bench: Bench) -> None:
         given = {"name": "anthropic", "base_url": server.url, "key": KEY}
         for role in (Role.VIEWER, Role.OPERATOR, Role.EDITOR):
             small = await member(
-                connected_bench.house.database, connected_bench.house.workspace_id, role
+                connected_bench.application.database, connected_bench.application.workspace_id, role
             )
             for capability, arguments in (
                 ("connect_model", given),
@@ -281,8 +281,8 @@ async def test_roles_and_walls(bench: Bench) -> None:
             found = await _code(connected_bench, capability, connected_bench.admin, arguments)
             assert found == "unknown_capability"
 
-        await add_workspace(connected_bench.house.database, NEIGHBOUR, "Next door")
-        next_door = await member(connected_bench.house.database, NEIGHBOUR, Role.OWNER)
+        await add_workspace(connected_bench.application.database, NEIGHBOUR, "Next door")
+        next_door = await member(connected_bench.application.database, NEIGHBOUR, Role.OWNER)
         await connected_bench.call("connect_model", next_door, **given)
         ours = await connected_bench.call("list_models")
         gone = await connected_bench.call("disconnect_model", name="anthropic")
@@ -390,12 +390,12 @@ async def test_every_change_is_told_to_the_audit_log_without_the_key(bench: Benc
             "admin_connect_model", connected_bench.operator, name="groq", key=KEY
         )
         await connected_bench.call("disconnect_model", name="anthropic")
-        await connected_bench.house.gate.aclose()
-        rows = await connected_bench.house.database.fetch(
+        await connected_bench.application.gate.aclose()
+        rows = await connected_bench.application.database.fetch(
             "SELECT action, subject, actor_id, detail::text FROM audit_log "
             "WHERE action LIKE '%connect_model' ORDER BY at, id"
         )
-        left = await connected_bench.house.database.fetch("SELECT owner_id FROM secrets")
+        left = await connected_bench.application.database.fetch("SELECT owner_id FROM secrets")
 
     told = [(row["action"], row["subject"]) for row in rows]
     assert told[0] == ("connect_model", "anthropic")

@@ -396,14 +396,16 @@ async def _furnish_by_chance(bench: Bench, place: Place, chance: random.Random) 
             step("say", "transform_data", {"output": {"of": text}}),
         ]
         documents.append(document(*plan, name=name, triggers=chance.choice([[], [DAILY, HOOK]])))
-    words = await bench.house.registry.of(place.space)
+    words = await bench.application.registry.of(place.space)
     candidates = await validate_import(
         {"format": "mainspring.export", "version": 1, "automations": documents},
         words,
         bench.application.limits,
     )
-    async with bench.house.database.transaction() as tx:
-        await import_validated(tx, place.space, candidates, FIRST_MEMBER, words, bench.house.limits)
+    async with bench.application.database.transaction() as tx:
+        await import_validated(
+            tx, place.space, candidates, FIRST_MEMBER, words, bench.application.limits
+        )
     for name in chance.sample(PIECES, k=2):
         await place.call("save_prompt", name=name, text=chance.choice(PIECES))
 

@@ -40,18 +40,18 @@ def _closed(settings: Settings) -> AbstractAsyncContextManager[ApplicationServic
 
 @pytest.fixture
 async def api(bench: Bench) -> AsyncIterator[Api]:
-    async with served(bench.house) as made:
+    async with served(bench.application) as made:
         yield made
 
 
 @pytest.fixture
 def home(api: Api) -> Iterator[Path]:
     """The data folder, while the server of the test is up on it."""
-    home = api.house.settings.home
+    home = api.application.settings.home
     home.chmod(0o700)
     port = urlsplit(api.address).port
     assert port is not None
-    with hold_data_folder(replace(api.house.settings, host="127.0.0.1", port=port)):
+    with hold_data_folder(replace(api.application.settings, host="127.0.0.1", port=port)):
         yield home
 
 
@@ -91,7 +91,7 @@ async def test_the_first_command_keeps_a_session_and_the_next_asks_the_server(
     assert [one["name"] for one in json.loads(listed[1])["boards"]] == ["Work"]
     assert read_local_session(home) == session
     # The sign-in link of the owner is still offered: nobody signed in at a browser.
-    async with api.house.database.acquire() as connection:
+    async with api.application.database.acquire() as connection:
         assert not await has_session(connection, FIRST_MEMBER)
 
 
@@ -117,7 +117,7 @@ async def test_the_server_and_this_process_answer_the_same(
 async def test_a_session_that_has_ended_is_renewed(
     api: Api, home: Path, session: str, command: Command, over_http: Command
 ) -> None:
-    async with api.house.database.transaction() as tx:
+    async with api.application.database.transaction() as tx:
         await end_sessions(tx, FIRST_MEMBER)
 
     assert (await command("boards", "list"))[0] == 0
@@ -130,8 +130,8 @@ async def test_a_session_that_has_ended_is_renewed(
 async def test_the_session_is_a_person_only_where_a_person_gives_the_command(
     api: Api, session: str
 ) -> None:
-    space = api.house.workspace_id
-    ada = await make_person(api.house.database, "ada@example.org", workspace_id=space)
+    space = api.application.workspace_id
+    ada = await make_person(api.application.database, "ada@example.org", workspace_id=space)
     path, larger = f"/members/{ada.id}", {"role": "admin"}
 
     with pytest.raises(PermissionDenied) as refused:
@@ -170,8 +170,8 @@ async def test_a_folder_of_another_user_names_no_server(
 async def test_a_token_acts_as_its_holder(
     api: Api, home: Path, over_http: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    space = api.house.workspace_id
-    async with api.house.database.transaction() as tx:
+    space = api.application.workspace_id
+    async with api.application.database.transaction() as tx:
         _, plain = await make_token(tx, space, FIRST_MEMBER, "small", TokenLimits(role=Role.VIEWER))
     monkeypatch.setenv("MAINSPRING_TOKEN", plain)
     monkeypatch.setenv("MAINSPRING_HOME", str(home))

@@ -22,7 +22,7 @@ async def test_activate_refuses_what_cannot_run(
     with pytest.raises(Conflict) as refused:
         await change_state(command_context, screen, "activate", "Digest")
     assert refused.value.code == "parts_missing"
-    await bench.house.vault.set(bench.secret_scope, "slack_bot_token", "xoxb-1")
+    await bench.application.vault.set(bench.secret_scope, "slack_bot_token", "xoxb-1")
     await change_state(command_context, screen, "activate", "Digest")
 
 
@@ -30,8 +30,8 @@ async def test_doctor_names_an_active_automation_whose_part_went_missing(
     bench: Bench, command_context: CommandContext, screen: Screen
 ) -> None:
     await bench.save(document(POST, name="Digest"))
-    services = application_services(bench.house)
-    await bench.house.vault.set(bench.secret_scope, "slack_bot_token", "xoxb-1")
+    services = application_services(bench.application)
+    await bench.application.vault.set(bench.secret_scope, "slack_bot_token", "xoxb-1")
     await change_state(command_context, screen, "activate", "Digest")
     assert (await automation_parts(services)).verdict == "ok"
     await bench.application.database.execute("DELETE FROM secrets WHERE name = 'slack_bot_token'")

@@ -233,14 +233,14 @@ async def test_a_proposal_is_recognized_by_its_steps_whatever_their_settings_are
         header = await here.made(waits["id"])
         assert (await here.answer(waits, header)).status_code == 200
         asked = {"text": "start it every 5 minutes instead", "automation_id": waits["id"]}
-        answer = await api.stranger.post(
+        answer = await api.anonymous.post(
             f"{ROOT}/capabilities/propose_automation", json=asked, headers=header
         )
         assert answer.status_code == 200, answer.text
         proposal = answer.json().get("result", answer.json())
         first, *rest = proposal["definition"]["plan"]
         changed = {**proposal["definition"], "plan": [{**first, "timeout_seconds": 77}, *rest]}
-        put = await api.stranger.put(
+        put = await api.anonymous.put(
             f"{ROOT}/automations/{waits['id']}",
             json=changed,
             headers={"Authorization": f"Bearer {api.token}"},

@@ -433,6 +433,6 @@ async def test_an_automation_that_cannot_run_waits_until_its_part_is_there(bench
     await workflows.call("set_workflow_status", **known, status="paused")
     told = await workflows.call("set_workflow_status", **known, status="active")
     assert [(one["name"], one["code"]) for one in told["waiting"]] == [("digest", "parts_missing")]
-    await bench.house.vault.set(bench.secret_scope, "slack_bot_token", "xoxb-1")
+    await bench.application.vault.set(bench.secret_scope, "slack_bot_token", "xoxb-1")
     told = await workflows.call("set_workflow_status", **known, status="active")
     assert (told["activated"], told["waiting"]) == ([str(saved.automation_id)], [])

@@ -292,7 +292,7 @@ class _PrometheusMetrics:
         # Imported with the first scrape: it takes 0.1 CPU seconds that a start need not spend.
         from mainspring.surfaces.rest import metrics
 
-        services, looks_after = self._rooms, caller.actor.administrator
+        services, looks_after = self._services, caller.actor.administrator
         begun = time.monotonic()
         async with self._one_at_a_time, services.database.acquire() as connection:
             vitals = await read_health_signals(connection)
