@@ -18360,6 +18360,11 @@ export interface operations {
                              * @description Null for an automation.
                              */
                             connection_id?: string | null;
+                            /**
+                             * Format: uuid
+                             * @description The run of an older version that a program wants to repeat.
+                             */
+                            run_id?: string | null;
                             name?: string;
                             version?: number | null;
                             /** @description What a person has agreed to before; null: nothing. */
@@ -18426,6 +18431,11 @@ export interface operations {
                          * @description Null for an automation.
                          */
                         connection_id?: string | null;
+                        /**
+                         * Format: uuid
+                         * @description The run of an older version that a program wants to repeat.
+                         */
+                        run_id?: string | null;
                         name?: string;
                         version?: number | null;
                         /** @description What a person has agreed to before; null: nothing. */
@@ -18499,6 +18509,11 @@ export interface operations {
                              * @description Null for an automation.
                              */
                             connection_id?: string | null;
+                            /**
+                             * Format: uuid
+                             * @description The run of an older version that a program wants to repeat.
+                             */
+                            run_id?: string | null;
                             name?: string;
                             version?: number | null;
                             /** @description What a person has agreed to before; null: nothing. */
