@@ -288,7 +288,7 @@ async def test_a_secret_that_is_not_kept_is_reported_in_every_review_and_at_save
     assert refused.value.code == "secrets_missing"
 
 
-async def test_a_secret_that_is_kept_is_not_told_of(bench: Bench) -> None:
+async def test_a_secret_that_is_kept_is_not_reported(bench: Bench) -> None:
     await bench.application.vault.set(bench.secret_scope, "slack_bot_token", "xoxb-1")
     made = await CapabilityClient(bench).call(
         "propose_automation",

@@ -113,7 +113,7 @@ async def sent_by(database: Database) -> int:
     return value
 
 
-async def test_too_many_payloads_become_one_that_stands_for_all(
+async def test_too_many_payloads_become_one_that_represents_all(
     wakeup_sender: WakeupSender, listener: WakeupListener
 ) -> None:
     for number in range(3_000):
@@ -122,7 +122,7 @@ async def test_too_many_payloads_become_one_that_stands_for_all(
     assert EVERYTHING in await heard(listener, {EVERYTHING})
 
 
-async def test_a_payload_too_long_to_travel_stands_for_all(
+async def test_a_payload_too_long_to_travel_represents_all(
     wakeup_sender: WakeupSender, listener: WakeupListener
 ) -> None:
     wakeup_sender.wake("runs", "ü" * 4_000)

@@ -66,7 +66,7 @@ def test_a_run_without_an_answer_is_not_said_to_have_one() -> None:
     assert sentence(None, 1) == ""
 
 
-def test_a_limit_of_turns_or_time_is_not_told_as_money() -> None:
+def test_a_limit_of_turns_or_time_is_not_reported_as_money() -> None:
     _, reason, word = classify_failure(BudgetExceeded("x", code="agent_turns"))
     assert (reason, word) == ("agent_turns", "over_budget")
     assert sentence(word, None) == "It reached a limit that was set for it."

@@ -98,7 +98,7 @@ async def test_a_draft_shows_all_that_would_leave_whatever_its_fields_are_called
     assert "more characters of its arguments left out" in held["preview"]
 
 
-async def test_a_tool_that_is_named_twice_is_told_with_its_place(shop: ToolServers) -> None:
+async def test_a_tool_that_is_named_twice_is_reported_with_its_place(shop: ToolServers) -> None:
     one = await shop.connect("notes", agree=False)
     mark = (await shop.look(one))["weather"]["hash"]
     twice = [{"name": "weather", "hash": mark}] * 2

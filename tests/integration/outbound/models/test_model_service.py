@@ -138,7 +138,7 @@ async def test_each_kind_is_asked_in_its_own_language_and_the_empty_name_is_the_
     assert "anthropic" in nobody["error"]["suggestion"]
 
 
-async def test_a_key_is_sealed_and_stands_in_no_row_no_answer_and_no_log(
+async def test_a_key_is_encrypted_and_is_in_no_row_no_answer_and_no_log(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(0)
@@ -247,7 +247,7 @@ async def test_bad_input_is_pointed_at_and_nothing_is_kept(bench: Bench) -> None
     assert "models connect" in listed["note"]
 
 
-async def test_roles_and_walls(bench: Bench) -> None:
+async def test_roles_and_tenant_isolation(bench: Bench) -> None:
     """Below admin nobody connects; nobody reaches a neighbour's connection; prices and what is
     for everyone are the administrator's."""
     async with model_server("echo") as server, providing(bench, [server.pair]) as connected_bench:
@@ -340,7 +340,7 @@ async def test_only_the_installations_connection_may_lead_into_a_private_network
     assert server.count == 1
 
 
-async def test_where_the_installations_connection_leads_is_told_to_administrators_alone(
+async def test_where_the_installations_connection_leads_is_reported_to_administrators_alone(
     bench: Bench, caplog: pytest.LogCaptureFixture
 ) -> None:
     free = {"input_usd_per_million": 0, "output_usd_per_million": 0}
@@ -383,7 +383,7 @@ async def test_a_price_tells_nobody_of_a_connection_of_another_workspace(bench: 
     assert [one["name"] for one in listed["models"]] == ["own/merger", "own/plain"]
 
 
-async def test_every_change_is_told_to_the_audit_log_without_the_key(bench: Bench) -> None:
+async def test_every_change_is_written_to_the_audit_log_without_the_key(bench: Bench) -> None:
     async with providing(bench) as connected_bench:
         await connected_bench.call("connect_model", name="anthropic", key=KEY)
         await connected_bench.call(

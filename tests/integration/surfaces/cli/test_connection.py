@@ -207,7 +207,7 @@ async def test_a_named_server_takes_a_token_and_refuses_what_is_not_a_request(
     assert "works on the data folder of this machine" in local[1][1]
 
 
-async def test_a_server_that_is_gone_is_told_by_its_address(api: Api) -> None:
+async def test_a_server_that_is_gone_is_reported_by_its_address(api: Api) -> None:
     with pytest.raises(Unauthenticated):
         await asyncio.to_thread(HttpClient(api.address).send, "GET", "/members")
     nowhere = HttpClient("http://127.0.0.1:1")

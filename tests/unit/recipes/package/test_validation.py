@@ -248,7 +248,7 @@ def test_pages_come_in_under_the_slug_of_the_recipe_alone() -> None:
     assert said({**head, "template": other}) == {("/template/slug", "slug_of_another")}
 
 
-def test_marks_of_the_house_are_nobody_elses() -> None:
+def test_reserved_marks_cannot_be_used_by_others() -> None:
     assert {AUTHORED_BY, HOSTS_NOTE} <= RESERVED_METADATA
     for mark in RESERVED_METADATA:
         document = planned({"action": "transform_data", "config": {"output": 1}})
