@@ -46,8 +46,18 @@ def _value(text: str) -> Any:
 
 
 async def link_board(
-    context: CommandContext, screen: Screen, board: str, arguments: dict[str, Any]
+    context: CommandContext,
+    screen: Screen,
+    board: str,
+    kind: str,
+    ref: Sequence[str] | None,
+    name: str = "",
+    provider: str | None = None,
 ) -> int:
+    arguments: dict[str, Any] = {"kind": kind, "ref": read_pairs(ref or ())}
+    arguments["display_name"] = name or " ".join([kind, *(ref or ())])[:200]
+    if provider is not None:
+        arguments["integration_provider"] = provider
     async with open_client(context) as client:
         board_id = await board_id_of(client, board)
         made = await call_board(client, "create_board_link", board_id=board_id, **arguments)
@@ -80,8 +90,23 @@ async def list_links(context: CommandContext, screen: Screen, board: str) -> int
     return exits.DONE
 
 
-async def fill_dataset(context: CommandContext, screen: Screen, arguments: dict[str, Any]) -> int:
-    """Keeps the recipe, and refreshes once, so that whoever asks sees what it brings."""
+async def fill_dataset(
+    context: CommandContext,
+    screen: Screen,
+    link: str,
+    dataset: str,
+    operation: str,
+    params: Sequence[str] | None = None,
+    cron: str | None = None,
+    key: str | None = None,
+    keep_as: str | None = None,
+) -> int:
+    """Keeps the recipe, and refreshes once, so that the caller sees what it brings."""
+    arguments: dict[str, Any] = {"link_id": link, "dataset_name": dataset, "adapter_op": operation}
+    more = {"refresh_cron": cron, "dedupe_key_field": key, "dedupe_target_field": keep_as}
+    arguments |= {name: value for name, value in more.items() if value is not None}
+    if params:
+        arguments["params"] = read_pairs(params)
     async with open_client(context) as client:
         made = await call_board(client, "create_dataset_recipe", **arguments)
         try:

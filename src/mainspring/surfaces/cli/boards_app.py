@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import typer
 
-from mainspring.surfaces.cli import board_links_app
 from mainspring.surfaces.cli.options import KEPT, help_alone, make_group
 from mainspring.surfaces.cli.typer_functions import add_declared
 
@@ -19,5 +18,4 @@ def add_to(app: typer.Typer) -> None:
         help_alone(ctx)
 
     add_declared(group, "boards")
-    board_links_app.add_to(group)
     app.add_typer(group, name="boards", rich_help_panel=KEPT)

@@ -17,6 +17,7 @@ _DATASET: Final = option(
 _ROWS: Final = Param(
     "file", "JSON lines, or one JSON array; - reads the standard input.", metavar="FILE"
 )
+_LINK: Final = Param("link", "The link's id.", metavar="LINK")
 _KEY: Final = option("key", "Skip rows whose value of it is there already.", metavar="FIELD")
 
 _BOARDS: Final = (
@@ -99,6 +100,153 @@ _BOARDS: Final = (
         "Take a board out of the list; it can be read and restored.",
         "boards:archive_board",
         (_BOARD,),
+    ),
+    Command(
+        "boards link",
+        "Link a board to something outside.",
+        "board_links:link_board",
+        (
+            _BOARD,
+            Param("kind", "Such as github, ics or rss.", metavar="KIND"),
+            Param(
+                "ref",
+                "An address, or name=value as in owner=octo.",
+                default=None,
+                metavar="REF...",
+                many=True,
+            ),
+            option("name", "What the link is called.", default=""),
+            option("provider", "Your connection, which must be used then.", metavar="NAME"),
+        ),
+    ),
+    Command(
+        "boards links",
+        "List what a board is linked to, and how its datasets are filled.",
+        "board_links:list_links",
+        (_BOARD,),
+    ),
+    Command(
+        "boards fill",
+        "Fill a dataset from a link, once now and by a schedule if one is given.",
+        "board_links:fill_dataset",
+        (
+            _LINK,
+            Param("dataset", "Made if it is not there.", metavar="DATASET"),
+            Param("operation", "Such as github.list_open_prs.", metavar="OPERATION"),
+            option(
+                "params",
+                "An argument of the operation.",
+                "--param",
+                metavar="NAME=VALUE",
+                many=True,
+            ),
+            option("cron", "Refresh it so, in UTC.", metavar="CRON"),
+            option("key", "The field over there that tells rows apart.", metavar="FIELD"),
+            option("keep_as", "Where that field is kept.", "--keep-as", metavar="COLUMN"),
+        ),
+    ),
+    Command(
+        "boards refresh",
+        "Refresh the datasets of a board that are filled from links.",
+        "board_links:refresh_board",
+        (
+            _BOARD,
+            Param("dataset", "Only this one; else all of them.", default=None, metavar="[DATASET]"),
+        ),
+    ),
+    Command(
+        "boards unlink",
+        "Delete a link, or one recipe of it; the rows stay.",
+        "board_links:unlink",
+        (_LINK, flag("recipe", "The id is a recipe's: the link stays.")),
+    ),
+)
+
+_FLOW: Final = Param("workflow", "A workflow's title, or its id.", metavar="WORKFLOW")
+_FLOW_STATES: Final = ("draft", "active", "paused", "archived")
+
+_WORKFLOWS: Final = (
+    Command(
+        "workflows list",
+        "List workflows and how many automations each has.",
+        "workflows:list_workflows",
+        (option("status", "Only those that are so.", metavar="STATUS", choices=_FLOW_STATES),),
+    ),
+    Command(
+        "workflows show",
+        "Show a workflow: its KPIs against the time, its days, its people, its automations.",
+        "workflows:show_workflow",
+        (_FLOW,),
+    ),
+    Command(
+        "workflows create",
+        "Create a workflow; as a draft it starts nothing.",
+        "workflows:create_workflow",
+        (
+            Param("title", "What it is called.", metavar="TITLE"),
+            option("charter", "What it is for.", default=""),
+            option(
+                "kpis",
+                "A number to reach; may be repeated.",
+                "--kpi",
+                metavar="NAME=TARGET",
+                many=True,
+            ),
+            option(
+                "deadlines",
+                "As in Beta=2026-12-31.",
+                "--deadline",
+                metavar="LABEL=DAY",
+                many=True,
+            ),
+            option(
+                "templates",
+                "An automation to make for it.",
+                "--template",
+                metavar="NAME",
+                choices=("progress_scorer", "task_nudger", "milestone_reviewer"),
+                many=True,
+            ),
+            option("board", "A board that is there; else one is made.", metavar="BOARD"),
+            option(
+                "status",
+                "draft, active or paused.",
+                default="draft",
+                metavar="STATUS",
+                choices=_FLOW_STATES,
+            ),
+            option("timezone", "Of the templates' hours; else UTC.", metavar="ZONE"),
+        ),
+    ),
+    Command(
+        "workflows status",
+        "Set a workflow and all its automations going, or at rest.",
+        "workflows:set_status",
+        (
+            _FLOW,
+            Param(
+                "status",
+                "draft, active, paused or archived.",
+                metavar="STATUS",
+                choices=_FLOW_STATES,
+            ),
+        ),
+    ),
+    Command(
+        "workflows delete",
+        "Delete a workflow and archive its automations; its board stays.",
+        "workflows:delete_workflow",
+        (_FLOW, flag("board", "Archive its board too.")),
+    ),
+    Command(
+        "workflows kpi set",
+        "Say what a KPI is now.",
+        "workflows:set_kpi",
+        (
+            _FLOW,
+            Param("name", "The KPI.", metavar="NAME"),
+            Param("value", "What it is now.", metavar="NUMBER"),
+        ),
     ),
 )
 
@@ -218,4 +366,25 @@ _OPERATING: Final = (
     ),
 )
 
-COMMANDS: Final = (*_AUTOMATIONS, *_BOARDS, *_PAGES, *_OPERATING)
+_SECRET_OWNER: Final = (
+    option("owner", "The member whose secrets are meant, by email or id.", metavar="WHO"),
+    flag("publisher", "What the workspace publishes with; names in capitals."),
+)
+
+_PEOPLE: Final = (
+    Command(
+        "secrets list",
+        "List the names of secrets, never their values.",
+        "secrets:list_secrets",
+        _SECRET_OWNER,
+    ),
+    Command(
+        "secrets delete",
+        "Forget a secret.",
+        "secrets:delete_secret",
+        (Param("name", "Small letters, digits and _.", metavar="NAME"), *_SECRET_OWNER),
+    ),
+    Command("tokens list", "List tokens, never their texts.", "tokens:show_tokens"),
+)
+
+COMMANDS: Final = (*_AUTOMATIONS, *_BOARDS, *_WORKFLOWS, *_PAGES, *_OPERATING, *_PEOPLE)

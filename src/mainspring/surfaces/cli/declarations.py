@@ -34,7 +34,7 @@ class Param:
     low: int | None = None
     high: int | None = None
     choices: tuple[str, ...] = ()
-    # An argument that takes every word that is left.
+    # An argument that takes every word that is left, or an option that may be repeated.
     many: bool = False
 
     def read(self, text: str) -> Any:
@@ -182,5 +182,6 @@ def _read_options(
             value = text if equals else next(rest, "-")
             if not equals and value.startswith("-"):
                 raise _Unclear
-            values[param.name] = param.read(value)
+            read = param.read(value)
+            values[param.name] = [*(values[param.name] or ()), read] if param.many else read
     return left

@@ -9,6 +9,7 @@ import typer
 from mainspring.contracts.roles import Role
 from mainspring.surfaces.cli.context import finish
 from mainspring.surfaces.cli.options import Json, get_context, help_alone, make_group, run_command
+from mainspring.surfaces.cli.typer_functions import declared
 
 Email = Annotated[str, typer.Argument(metavar="EMAIL", help="Whom it is about.")]
 GivenRole = Annotated[Role, typer.Argument(metavar="ROLE", help="viewer, operator, editor, …")]
@@ -77,7 +78,7 @@ def _tokens() -> typer.Typer:
         """Make and revoke access tokens for programs."""
         help_alone(ctx)
 
-    group.command(name="list")(_list_tokens)
+    group.command(name="list")(declared("tokens list"))
     group.command(name="create")(_create)
     group.command(name="revoke")(_revoke)
     return group
@@ -242,14 +243,6 @@ def _create_workspace(
 
     context = get_context(ctx)
     return finish(create_workspace(context, context.screen(for_programs=for_programs), name))
-
-
-def _list_tokens(ctx: typer.Context, for_programs: Json = False) -> int:
-    """List tokens, never their texts."""
-    from mainspring.surfaces.cli.tokens import show_tokens
-
-    context = get_context(ctx)
-    return finish(show_tokens(context, context.screen(for_programs=for_programs)))
 
 
 def _create(

@@ -86,7 +86,10 @@ async def set_secret(
     return exits.DONE
 
 
-async def list_secrets(context: CommandContext, screen: Screen, about: SecretOwner) -> int:
+async def list_secrets(
+    context: CommandContext, screen: Screen, owner: str | None = None, publisher: bool = False
+) -> int:
+    about = parse_secret_owner(owner, publisher)
     found = await _call(context, about, "list", {})
     if screen.for_programs:
         screen.answer(found)
@@ -107,8 +110,9 @@ async def list_secrets(context: CommandContext, screen: Screen, about: SecretOwn
 
 
 async def delete_secret(
-    context: CommandContext, screen: Screen, about: SecretOwner, name: str
+    context: CommandContext, screen: Screen, name: str, owner: str | None, publisher: bool
 ) -> int:
+    about = parse_secret_owner(owner, publisher)
     gone = await _call(context, about, "delete", {"name": name})
     if not gone["deleted"]:
         raise NotFound(f"There is no secret called {name[:64]!r}.", code="secret_missing")

@@ -9,6 +9,7 @@ import typer
 
 from mainspring.surfaces.cli.context import finish
 from mainspring.surfaces.cli.options import Json, get_context, help_alone, make_group
+from mainspring.surfaces.cli.typer_functions import declared
 
 
 def add_to(app: typer.Typer, panel: str) -> None:
@@ -21,8 +22,8 @@ def add_to(app: typer.Typer, panel: str) -> None:
         help_alone(ctx)
 
     group.command(name="set")(_set_secret)
-    group.command(name="list")(_list_secrets)
-    group.command(name="delete")(_delete_secret)
+    group.command(name="list")(declared("secrets list"))
+    group.command(name="delete")(declared("secrets delete"))
     group.command(name="rotate")(_rotate)
     app.add_typer(group, name="secrets", rich_help_panel=panel)
 
@@ -64,35 +65,6 @@ def _set_secret(
     value = read_value(context.limits())
     screen = context.screen(for_programs=for_programs)
     return finish(set_secret(context, screen, about, name, description, value))
-
-
-def _list_secrets(
-    ctx: typer.Context,
-    owner: Owner = None,
-    publisher: Publisher = False,
-    for_programs: Json = False,
-) -> int:
-    """List the names of secrets, never their values."""
-    from mainspring.surfaces.cli.secrets import list_secrets, parse_secret_owner
-
-    context = get_context(ctx)
-    screen = context.screen(for_programs=for_programs)
-    return finish(list_secrets(context, screen, parse_secret_owner(owner, publisher)))
-
-
-def _delete_secret(
-    ctx: typer.Context,
-    name: SecretName,
-    owner: Owner = None,
-    publisher: Publisher = False,
-    for_programs: Json = False,
-) -> int:
-    """Forget a secret."""
-    from mainspring.surfaces.cli.secrets import delete_secret, parse_secret_owner
-
-    context = get_context(ctx)
-    screen = context.screen(for_programs=for_programs)
-    return finish(delete_secret(context, screen, parse_secret_owner(owner, publisher), name))
 
 
 def _rotate(

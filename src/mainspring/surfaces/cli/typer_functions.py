@@ -25,7 +25,7 @@ def add_declared(group: typer.Typer, name: str) -> None:
     """Adds every declared command of a group, in the order of the table."""
     for command in COMMANDS:
         first, _, rest = command.words.partition(" ")
-        if first == name and rest:
+        if first == name and rest and " " not in rest:
             group.command(name=rest)(as_function(command))
 
 
@@ -36,10 +36,7 @@ def as_function(command: Command) -> Callable[..., int]:
         if ctx.invoked_subcommand is not None:
             return 0
         context, screen = open_context(ctx, for_programs)
-        values = {
-            name: value.value if isinstance(value, StrEnum) else value
-            for name, value in given.items()
-        }
+        values = {name: _plain(value) for name, value in given.items()}
         return command.execute(context, screen, values)
 
     annotations: dict[str, Any] = {"ctx": typer.Context}
@@ -63,6 +60,12 @@ def as_function(command: Command) -> Callable[..., int]:
     run.__doc__ = command.help
     run.__name__ = command.words.replace(" ", "_").replace("-", "_")
     return run
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    return value.value if isinstance(value, StrEnum) else value
 
 
 def _default(param: Param) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -87,9 +87,9 @@ async def list_workflows(context: CommandContext, screen: Screen, status: str | 
     return exits.DONE
 
 
-async def show_workflow(context: CommandContext, screen: Screen, named: str) -> int:
+async def show_workflow(context: CommandContext, screen: Screen, workflow: str) -> int:
     async with open_client(context) as client:
-        workflow_id = await _id_of(client, named)
+        workflow_id = await _id_of(client, workflow)
         found = await _call(client, "get_workflow", workflow_id=workflow_id, standing=True)
         people = (await client.request("GET", "/members"))["members"]
     if screen.for_programs:
@@ -122,8 +122,27 @@ def _score(score: Mapping[str, Any]) -> str:
 
 
 async def create_workflow(
-    context: CommandContext, screen: Screen, arguments: dict[str, Any], board: str | None
+    context: CommandContext,
+    screen: Screen,
+    title: str,
+    charter: str,
+    kpis: Sequence[str] | None,
+    deadlines: Sequence[str] | None,
+    templates: Sequence[str] | None,
+    board: str | None,
+    status: str,
+    timezone: str | None,
 ) -> int:
+    arguments: dict[str, Any] = {
+        "title": title,
+        "charter": charter,
+        "kpis": [read_kpi(one) for one in kpis or ()],
+        "deadlines": [read_deadline(one) for one in deadlines or ()],
+        "templates": list(templates or ()),
+        "status": status,
+    }
+    if timezone is not None:
+        arguments["timezone"] = timezone
     async with open_client(context) as client:
         if board is not None:
             arguments["board_id"] = await board_id_of(client, board)
@@ -138,9 +157,9 @@ async def create_workflow(
     return exits.DONE
 
 
-async def set_status(context: CommandContext, screen: Screen, named: str, status: str) -> int:
+async def set_status(context: CommandContext, screen: Screen, workflow: str, status: str) -> int:
     async with open_client(context) as client:
-        workflow_id = await _id_of(client, named)
+        workflow_id = await _id_of(client, workflow)
         told = await _call(client, "set_workflow_status", workflow_id=workflow_id, status=status)
     if screen.for_programs:
         screen.answer(told)
@@ -155,10 +174,10 @@ async def set_status(context: CommandContext, screen: Screen, named: str, status
 
 
 async def delete_workflow(
-    context: CommandContext, screen: Screen, named: str, *, board: bool
+    context: CommandContext, screen: Screen, workflow: str, *, board: bool
 ) -> int:
     async with open_client(context) as client:
-        workflow_id = await _id_of(client, named)
+        workflow_id = await _id_of(client, workflow)
         gone = await _call(client, "delete_workflow", workflow_id=workflow_id, delete_board=board)
     if screen.for_programs:
         screen.answer(gone)
@@ -173,10 +192,11 @@ async def delete_workflow(
 
 
 async def set_kpi(
-    context: CommandContext, screen: Screen, named: str, name: str, current: float
+    context: CommandContext, screen: Screen, workflow: str, name: str, value: str
 ) -> int:
+    current = read_number(value, name)
     async with open_client(context) as client:
-        workflow_id = await _id_of(client, named)
+        workflow_id = await _id_of(client, workflow)
         told = await _call(
             client, "set_workflow_kpi", workflow_id=workflow_id, name=name, current=current
         )

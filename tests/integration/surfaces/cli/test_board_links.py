@@ -64,12 +64,10 @@ async def test_a_board_is_linked_filled_refreshed_and_let_go_by_commands(
         with pytest.raises(NotFound) as nothing:
             await refresh_board(context, screen, "Work", None)
         assert "boards links Work" in str(nothing.value.suggestion)
-        given = {"kind": "http_json", "ref": {"url": url}, "display_name": "Rows"}
-        assert await link_board(context, screen, "Work", given) == 0
+        assert await link_board(context, screen, "Work", "http_json", [url], "Rows") == 0
         link_id = (await boards.call("list_board_links", board_id=board_id))["links"][0]["id"]
         assert f"boards fill {link_id} DATASET OPERATION" in capsys.readouterr().out
-        recipe = {"link_id": link_id, "dataset_name": "rows", "adapter_op": "http_json.get"}
-        await fill_dataset(context, screen, recipe)
+        await fill_dataset(context, screen, link_id, "rows", "http_json.get")
         assert "rows: 2 rows, 2 appended." in capsys.readouterr().out
         web.put_json("/rows", [{"id": 1, "v": "c"}])
         await refresh_board(context, screen, "Work", "rows")

@@ -134,17 +134,21 @@ async def test_the_session_is_a_person_only_where_a_person_gives_the_command(
     ada = await make_person(api.application.database, "ada@example.org", workspace_id=space)
     path, larger = f"/members/{ada.id}", {"role": "admin"}
 
+    program = HttpClient(api.address, session)
     with pytest.raises(PermissionDenied) as refused:
-        await asyncio.to_thread(_patch, HttpClient(api.address, session), path, larger)
+        await asyncio.to_thread(_send, program, "PATCH", path, larger)
     person = HttpClient(api.address, session, is_person=True)
-    changed = await asyncio.to_thread(_patch, person, path, larger)
+    changed = await asyncio.to_thread(_send, person, "PATCH", path, larger)
 
     assert refused.value.code == "person_needed"
     assert changed["role"] == "admin"
 
 
-def _patch(client: HttpClient, path: str, body: Any) -> Any:
-    return client.send("PATCH", path, body)
+def _send(client: HttpClient, method: str, path: str, body: Any = None) -> Any:
+    try:
+        return client.send(method, path, body)
+    finally:
+        client.close()
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o720])
@@ -209,8 +213,8 @@ async def test_a_named_server_takes_a_token_and_refuses_what_is_not_a_request(
 
 async def test_a_server_that_is_gone_is_reported_by_its_address(api: Api) -> None:
     with pytest.raises(Unauthenticated):
-        await asyncio.to_thread(HttpClient(api.address).send, "GET", "/members")
+        await asyncio.to_thread(_send, HttpClient(api.address), "GET", "/members")
     nowhere = HttpClient("http://127.0.0.1:1")
     with pytest.raises(Exception, match="cannot be reached") as gone:
-        await asyncio.to_thread(nowhere.send, "GET", "/members")
+        await asyncio.to_thread(_send, nowhere, "GET", "/members")
     assert getattr(gone.value, "code", None) == "no_server"

@@ -18,7 +18,7 @@ from mainspring.surfaces.cli.audit import show_audit
 from mainspring.surfaces.cli.context import UNUSED_TOKEN, CommandContext
 from mainspring.surfaces.cli.parts import first_link
 from mainspring.surfaces.cli.screen import Screen
-from mainspring.surfaces.cli.secrets import list_secrets, parse_secret_owner
+from mainspring.surfaces.cli.secrets import list_secrets
 from mainspring.surfaces.cli.takeover import take_over
 from mainspring.surfaces.cli.tokens import TokenOptions
 from mainspring.surfaces.cli.workspace_selection import select_workspace
@@ -65,12 +65,8 @@ async def test_members_are_asked_in_changed_and_removed(
     assert [row["role"] for row in listed["members"]] == ["owner", "viewer"]
     # Anyone who is named by an email is found by it, in every command.
     with pytest.raises(NotFound):
-        await list_secrets(
-            command_context, screen, parse_secret_owner("x@y.example", publisher=False)
-        )
-    await list_secrets(
-        command_context, screen, parse_secret_owner("Ada@example.org", publisher=False)
-    )
+        await list_secrets(command_context, screen, "x@y.example")
+    await list_secrets(command_context, screen, "Ada@example.org")
     assert _answer(capsys)["secrets"] == []
     with pytest.raises(NotFound):
         await show_audit(command_context, screen, limit=9, actor="x@y.example")
