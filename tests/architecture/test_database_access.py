@@ -44,6 +44,7 @@ WHOLE = {
     "cli/run.py": "asks who owns the server",
     # The owner of this machine's data folder looks after it.
     "cli/local.py": "applies row-level security",
+    "cli/local_session.py": "begins the local owner's terminal session",
     "cli/owner_token.py": "keeps the owner's token",
     "cli/parts.py": "keeps the owner's token, and makes the first sign-in link",
     "cli/secrets.py": "encrypts every secret with a new key",

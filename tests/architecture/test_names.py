@@ -105,7 +105,6 @@ RENAMED_IN_SRC = {
     "errand",
     "errands",
     "estate",
-    "connections",
     "neighbours",
     "porch",
     "siege",

@@ -19,7 +19,7 @@ from mainspring.surfaces.cli.terminal_prompt import Ask, at_terminal
 
 if TYPE_CHECKING:
     from mainspring.surfaces.cli.context import CommandContext
-    from mainspring.surfaces.cli.http_client import HttpClient
+    from mainspring.surfaces.cli.http_client import ServerClient
     from mainspring.surfaces.cli.screen import Screen
     from mainspring.surfaces.services import ApplicationServices
 
@@ -83,7 +83,7 @@ class LocalClient:
 class RemoteClient:
     """A server elsewhere, under the session of ``mainspring login``."""
 
-    remote: HttpClient
+    remote: ServerClient
 
     @property
     def address(self) -> str:

@@ -17,7 +17,7 @@ from mainspring.contracts.errors import PermissionDenied, Unauthenticated
 from mainspring.surfaces.cli.context import BY_TOKEN, UNUSED_TOKEN
 from mainspring.surfaces.cli.http_client import (
     ApiClient,
-    HttpClient,
+    ServerClient,
     ServerUnreachable,
     TooLargeToConfirm,
     capability_path,
@@ -69,10 +69,10 @@ async def open_client(context: CommandContext) -> AsyncIterator[ApiClient]:
             yield named
         return
     async with AsyncExitStack() as stack:
-        yield LocalClient(context, stack)
+        yield LazyInProcessClient(context, stack)
 
 
-def find_named_server(context: CommandContext) -> HttpClient | None:
+def find_named_server(context: CommandContext) -> ServerClient | None:
     """The server of ``--server`` or ``MAINSPRING_URL``; None where neither is given.
 
     A token goes to the server of ``MAINSPRING_URL``, which is set beside it. Elsewhere, and
@@ -87,10 +87,10 @@ def find_named_server(context: CommandContext) -> HttpClient | None:
     from mainspring.surfaces.cli.logins import find_login, read_address
 
     address = read_address(server)
-    return HttpClient(address, token or find_login(address).session)
+    return ServerClient(address, token or find_login(address).session)
 
 
-class LocalClient:
+class LazyInProcessClient:
     """The server on the data folder; for whatever it does not answer, this process."""
 
     def __init__(self, context: CommandContext, stack: AsyncExitStack) -> None:
@@ -162,7 +162,7 @@ class LocalClient:
             await keep_local_session(services)
 
 
-def _find_local_server(context: CommandContext, settings: Settings) -> HttpClient | None:
+def _find_local_server(context: CommandContext, settings: Settings) -> ServerClient | None:
     """The server on the data folder, if it can be asked as the owner or by the token."""
     server = find_own_server(settings.home)
     if server is None or not server.local_address or settings.workspace is not None:
@@ -173,7 +173,7 @@ def _find_local_server(context: CommandContext, settings: Settings) -> HttpClien
         credential = read_local_session(settings.home)
     if credential is None:
         return None
-    return HttpClient(
+    return ServerClient(
         server.local_address,
         credential,
         is_person=context.is_person(settings),

@@ -69,7 +69,7 @@ class TooLargeToConfirm(Exception):
     """The body is larger than a confirmed request can be; the request was not sent."""
 
 
-class HttpClient:
+class ServerClient:
     """A server that is reached over HTTP.
 
     With ``is_person``, a person at this terminal asks for every request. The session of the

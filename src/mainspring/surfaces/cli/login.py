@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mainspring.contracts.errors import Expired, PermissionDenied, Unauthenticated
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.formatting import hint
-from mainspring.surfaces.cli.http_client import HttpClient
+from mainspring.surfaces.cli.http_client import ServerClient
 from mainspring.surfaces.cli.logins import (
     SavedLogin,
     find_login,
@@ -34,7 +34,7 @@ async def log_in(context: CommandContext, screen: Screen, text: str | None) -> i
             code="person_needed",
             suggestion=f"{hint('tokens', 'create', 'NAME')} makes one.",
         )
-    async with HttpClient(address) as remote:
+    async with ServerClient(address) as remote:
         begun = await remote.request("POST", "/session/terminal", {"label": _label()})
         screen.say(
             "Open this page in your browser, and type this code there:",
@@ -58,7 +58,7 @@ async def log_out(context: CommandContext, screen: Screen, text: str | None) -> 
     address = read_address(text or server_address(context.settings()))
     login = find_login(address)
     try:
-        async with HttpClient(address, login.session) as remote:
+        async with ServerClient(address, login.session) as remote:
             await remote.request("DELETE", "/session")
     except Unauthenticated:
         pass  # It had ended there already.
@@ -71,7 +71,7 @@ async def log_out(context: CommandContext, screen: Screen, text: str | None) -> 
     return exits.DONE
 
 
-async def _collected(remote: HttpClient, begun: dict[str, Any]) -> dict[str, Any]:
+async def _collected(remote: ServerClient, begun: dict[str, Any]) -> dict[str, Any]:
     while True:
         found: dict[str, Any] = await remote.request(
             "POST", "/session/terminal/collect", {"device_code": begun["device_code"]}

@@ -20,7 +20,7 @@ from mainspring.contracts.errors import PermissionDenied, Unauthenticated
 from mainspring.contracts.roles import Role
 from mainspring.settings import Settings
 from mainspring.surfaces.cli import ApplicationFactory, running_server
-from mainspring.surfaces.cli.http_client import HttpClient
+from mainspring.surfaces.cli.http_client import ServerClient
 from mainspring.surfaces.cli.local_session import read_local_session
 from mainspring.surfaces.cli.problems import run_declared
 from mainspring.surfaces.cli.running_server import find_own_server, hold_data_folder
@@ -134,17 +134,17 @@ async def test_the_session_is_a_person_only_where_a_person_gives_the_command(
     ada = await make_person(api.application.database, "ada@example.org", workspace_id=space)
     path, larger = f"/members/{ada.id}", {"role": "admin"}
 
-    program = HttpClient(api.address, session)
+    program = ServerClient(api.address, session)
     with pytest.raises(PermissionDenied) as refused:
         await asyncio.to_thread(_send, program, "PATCH", path, larger)
-    person = HttpClient(api.address, session, is_person=True)
+    person = ServerClient(api.address, session, is_person=True)
     changed = await asyncio.to_thread(_send, person, "PATCH", path, larger)
 
     assert refused.value.code == "person_needed"
     assert changed["role"] == "admin"
 
 
-def _send(client: HttpClient, method: str, path: str, body: Any = None) -> Any:
+def _send(client: ServerClient, method: str, path: str, body: Any = None) -> Any:
     try:
         return client.send(method, path, body)
     finally:
@@ -213,8 +213,8 @@ async def test_a_named_server_takes_a_token_and_refuses_what_is_not_a_request(
 
 async def test_a_server_that_is_gone_is_reported_by_its_address(api: Api) -> None:
     with pytest.raises(Unauthenticated):
-        await asyncio.to_thread(_send, HttpClient(api.address), "GET", "/members")
-    nowhere = HttpClient("http://127.0.0.1:1")
+        await asyncio.to_thread(_send, ServerClient(api.address), "GET", "/members")
+    nowhere = ServerClient("http://127.0.0.1:1")
     with pytest.raises(Exception, match="cannot be reached") as gone:
         await asyncio.to_thread(_send, nowhere, "GET", "/members")
     assert getattr(gone.value, "code", None) == "no_server"
