@@ -160,11 +160,11 @@ def test_a_person_signs_in_at_a_terminal_and_agrees_at_a_server(
     _refused(mainspring(*at, "consents", "--json"), "no_login")
     _refused(mainspring("login", server.address, "--json"), "person_needed")
 
-    output = _signed_in(server)
-    assert "You are signed in" in output
-    (stored,) = (tmp_path / "mainspring" / "logins").iterdir()
-    assert stat.S_IMODE(os.stat(stored).st_mode) == 0o600
-    assert stored.read_text().split()[0] not in output
+    said = _signed_in(server)
+    assert "You are signed in" in said
+    (kept,) = (tmp_path / "mainspring" / "logins").iterdir()
+    assert stat.S_IMODE(os.stat(kept).st_mode) == 0o600
+    assert kept.read_text().split()[0] not in said
 
     listed = mainspring(*at, "consents", "--json").json["consents"]
     assert consent["consent_id"] in [one["consent_id"] for one in listed]
@@ -177,16 +177,18 @@ def test_a_person_signs_in_at_a_terminal_and_agrees_at_a_server(
     assert (agreed.code, "agreed to" in agreed.out) == (0, True), agreed.output
     assert _state(mainspring, "Remote") == "active"
     # What works on a data folder says so.
-    assert mainspring(*at, "list", "--json").code == 2
+    assert mainspring(*at, "halts", "--json").code == 2
+    listed = mainspring(*at, "list", "--json")
+    assert (listed.code, '"Remote"' in listed.out) == (0, True), listed.output
 
     # The session is bound to its server: shown to no other address.
     other = mainspring("--server", "http://localhost:1", "consents", "--json")
     _refused(other, "no_login")
-    stored.chmod(0o644)
+    kept.chmod(0o644)
     assert mainspring(*at, "consents", "--json").json["code"] == "login_file"
-    stored.chmod(0o600)
+    kept.chmod(0o600)
     assert mainspring("logout", server.address).code == 0
-    assert not stored.exists()
+    assert not kept.exists()
     _refused(mainspring(*at, "consents", "--json"), "no_login")
 
 
@@ -198,9 +200,9 @@ def _signed_in(server: Started) -> str:
         code = ""
         with server.mainspring.started("login", server.address) as process:
             assert process.stdout is not None
-            result = []
+            told = []
             for line in process.stdout:
-                result.append(line)
+                told.append(line)
                 found = CODE.search(line)
                 if found is not None:
                     code = found[1]
@@ -212,4 +214,4 @@ def _signed_in(server: Started) -> str:
                     assert answer.status_code == 200, answer.text
             process.wait(PATIENCE)
     assert code
-    return "".join(result)
+    return "".join(told)

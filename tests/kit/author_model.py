@@ -82,9 +82,9 @@ def desk_for(ask: ScriptedModel, **others: Any) -> GenerationContext:
     parts: dict[str, Any] = {
         "ask": ask,
         "model": "scripted",
-        "words": WORDS,
+        "vocabulary": WORDS,
         "resources": RESOURCES,
-        "judge": judged,
+        "validate": judged,
         "max_usd": Decimal(1),
         "seconds": 60.0,
         "clock": FixedClock(),

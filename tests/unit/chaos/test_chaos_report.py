@@ -104,7 +104,7 @@ def test_every_number_has_a_check_and_can_be_chosen() -> None:
         # Loading all of them would load the whole product for this one question.
         *folders, name = check.place.split(".")
         text = ROOT.joinpath("tests", *folders).with_suffix(".py").read_text(encoding="utf-8")
-        assert f"async def {name}(asked: Asked) -> Verdict:" in text
+        assert f"async def {name}(asked: CheckOptions) -> Verdict:" in text
     assert [check.number for check in chosen("r3, W4")] == ["R3", "W4"]
     with pytest.raises(SystemExit, match="R99"):
         chosen("R99")

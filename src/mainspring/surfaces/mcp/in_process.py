@@ -11,8 +11,6 @@ import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from mainspring.surfaces.mcp.mount import PATH
-
 if TYPE_CHECKING:
     from starlette.types import Message
 
@@ -34,6 +32,9 @@ class InProcessMcp:
         self._mount: McpMount | None = None
 
     async def __call__(self, answer: Mapping[str, Any]) -> Mapping[str, Any]:
+        # The web framework is loaded with the first message.
+        from mainspring.surfaces.mcp.mount import PATH
+
         body = str(answer.get("body") or "").encode("utf-8", "replace")
         scope = {
             "type": "http",

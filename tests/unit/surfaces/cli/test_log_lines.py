@@ -53,7 +53,7 @@ def test_a_trace_shows_where_and_not_what_was_said() -> None:
     result = json.loads(JsonLines("api").format(_record("Broken", broken=True)))
 
     assert result["error"] == "ValueError"
-    assert "test_logbook.py" in result["trace"]
+    assert "test_log_lines.py" in result["trace"]
     assert "hunter2" not in json.dumps({**result, "trace": ""})
     assert "hunter2" not in result["trace"].replace(
         'raise ValueError("the password is hunter2")', ""
