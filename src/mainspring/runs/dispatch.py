@@ -317,7 +317,7 @@ Recorded = DispatchResult | Problem | TriggerChanged
 # One query for everything about a batch. Enabled triggers are locked: pausing them waits, and
 # nothing starts after it. The spending of an automation is only read where something was ever
 # spent.
-_AROUND = """
+_AROUND = f"""
     WITH held AS MATERIALIZED (
         SELECT id, suspended_at FROM triggers
         WHERE workspace_id = $1 AND id = ANY($3::uuid[]) AND armed_at IS NOT NULL
