@@ -118,6 +118,7 @@ class ToolServers:
             await self.ask("DELETE", f"/connections/{one['id']}")
         # What was granted before would hold the tools of the next connection back.
         await self.application.database.execute("UPDATE automations SET state = 'archived'")
+        await self.application.database.execute("UPDATE automation_versions SET grants = '[]'")
         for server in (self.notes, self.other):
             server.script = Script(tools=three())
             server.sent.clear()

@@ -264,7 +264,7 @@ async def test_the_application_keeps_serving_while_a_filter_is_tried(
         seen.append(threading.get_ident())
         return filter_trial.find_unmet_conditions(*arguments)
 
-    monkeypatch.setattr(event_routes, "unmet_in", note)
+    monkeypatch.setattr(event_routes, "find_unmet_conditions", note)
     body = {"filter": {"total": 1}, "payload": {"total": 1}}
     assert (await api.client.post("/api/v1/filters/test", json=body)).status_code == 200
     assert len(seen) == 1

@@ -446,7 +446,7 @@ async def test_replaying_a_run_waits_until_its_partition_is_dropped(
             await until_in_line(past.database)
         return await drop_partitions(*value)
 
-    monkeypatch.setattr(retention, "drop_cut", later)
+    monkeypatch.setattr(retention, "drop_partitions", later)
     await past.housekeeper.once(NOW)
     with pytest.raises(NotFound):
         await asked[0]
