@@ -66,8 +66,8 @@ async def test_what_was_handed_out_for_one_server_is_not_brought_to_another(
 ) -> None:
     """The evil server leads on to the honest one, which sends back to its own place."""
     async with (
-        mcp_server(double(tell_iss=False)) as honest,
-        mcp_server(double(tell_iss=False)) as evil,
+        mcp_server(double(send_iss=False)) as honest,
+        mcp_server(double(send_iss=False)) as evil,
         open_room(database, tmp_path, [honest.pair, evil.pair]) as room,
     ):
         one = await room.connect(honest, "oauth", alias="honest")
@@ -89,8 +89,8 @@ async def test_a_server_of_tokens_sends_people_to_itself_or_tells_its_name(
     database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with (
-        mcp_server(double(tell_iss=False)) as honest,
-        mcp_server(double(tell_iss=False)) as evil,
+        mcp_server(double(send_iss=False)) as honest,
+        mcp_server(double(send_iss=False)) as evil,
         open_room(database, tmp_path, [honest.pair, evil.pair]) as room,
     ):
         one = await room.connect(honest, "oauth", alias="honest")

@@ -54,6 +54,8 @@ def test_a_text_is_never_changed_by_being_split(text: str) -> None:
         ("k: 42", 42),
         ("k: -1.5e3", -1500.0),
         ("k: 007", "007"),
+        # Numbers that JSON readers would round stay text.
+        ("k: [1234567890123456789]", ["1234567890123456789"]),
         ("k: true", True),
         ("k: yes", "yes"),
         ("k: null", None),
