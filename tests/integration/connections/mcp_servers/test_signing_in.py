@@ -189,7 +189,7 @@ async def test_a_code_is_brought_only_to_the_server_at_which_signing_in_was_begu
 
 
 ASTRAY: tuple[tuple[dict[str, Any], str], ...] = (
-    ({"told_issuer": "https://other.example"}, "issuer_mismatch"),
+    ({"metadata_issuer": "https://other.example"}, "issuer_mismatch"),
     ({"resource": "https://other.example/mcp"}, "resource_mismatch"),
     ({"pkce": False}, "no_pkce"),
     ({"registration": False}, "client_id_needed"),
