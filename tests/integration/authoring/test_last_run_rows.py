@@ -92,7 +92,9 @@ async def rows(database: Database) -> Rows:
 
 
 async def _listed(rows: Rows, **value: Any) -> dict[str, Any]:
-    studio: Any = SimpleNamespace(inside=lambda space: WorkspaceDatabase(rows.database, space))
+    studio: Any = SimpleNamespace(
+        open_workspace=lambda space: WorkspaceDatabase(rows.database, space)
+    )
     context: Any = SimpleNamespace(actor=Actor(HERE, "member", generate_id()))
     found = await list_handler(studio)(context, value)
     assert isinstance(found, dict)
