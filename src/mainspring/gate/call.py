@@ -49,12 +49,12 @@ from mainspring.gate.rate_limit import RateLimiter
 from mainspring.gate.rehearsal_recording import RehearsalRecording, load_rehearsal_recording
 from mainspring.gate.run_budget import ENDLESS, RunBudget
 from mainspring.gate.run_tokens import RunTokenScope, end_token, list_token_calls, mint, next_number
-from mainspring.gate.secret_masking import RunSecretMasker
 from mainspring.gate.unanswered_requests import settle_open_reservations
 from mainspring.gate.usage_report import UsageReporter, day_spent, load_run_budget, report_usage
 from mainspring.outbound.egress import Egress
 from mainspring.store.database import Database, WorkspaceDatabase
 from mainspring.workspace.artifacts.blobs import BlobStore, NullBlobStore
+from mainspring.workspace.redaction import RunSecretMasker
 from mainspring.workspace.sealing import SecretScope
 from mainspring.workspace.vault import Vault
 

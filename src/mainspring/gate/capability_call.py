@@ -24,8 +24,7 @@ from mainspring.gate.call_records import CallRecord, RecordedCall
 from mainspring.gate.policy import RunPolicy
 from mainspring.gate.rehearsal_recording import RehearsalRecording
 from mainspring.gate.run_budget import RunBudget
-from mainspring.gate.secret_masking import RunSecretMasker
-from mainspring.workspace.redaction import HIDDEN
+from mainspring.workspace.redaction import HIDDEN, RunSecretMasker
 from mainspring.workspace.sealing import SecretScope
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from mainspring.gate.capability_call import CapabilityCall, lost_run_error
 from mainspring.gate.policy import RunPolicy
 from mainspring.gate.rehearsal_recording import limit_to_day_cap, read_active_day_cap
 from mainspring.gate.run_budget import RunBudget, find_step_budgets
-from mainspring.gate.secret_masking import secrets_named_in
+from mainspring.workspace.redaction import secrets_named_in
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction

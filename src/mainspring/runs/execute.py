@@ -26,7 +26,6 @@ from mainspring.gate.draft_resolution import DraftResolution, is_draft
 from mainspring.gate.policy import RunPolicy
 from mainspring.gate.rehearsal_recording import RehearsalRecording, RehearsedStep, limit_to_day_cap
 from mainspring.gate.run_budget import RunBudget, StepBudget
-from mainspring.gate.secret_masking import RunSecretMasker
 from mainspring.runs.engine import Engine, LoadedVersion
 from mainspring.runs.rows import (
     ITEMS_FAILED,
@@ -61,6 +60,7 @@ from mainspring.runs.step import (
     render_config,
 )
 from mainspring.store.database_errors import log_and_convert_error
+from mainspring.workspace.redaction import RunSecretMasker
 
 # What the templates of a run see.
 

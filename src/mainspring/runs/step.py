@@ -52,12 +52,12 @@ from mainspring.gate.policy import RunPolicy
 from mainspring.gate.rehearsal_recording import RehearsalRecording
 from mainspring.gate.run_budget import RunBudget
 from mainspring.gate.run_tokens import FIRST_NUMBER
-from mainspring.gate.secret_masking import RunSecretMasker
 from mainspring.gate.usage_report import UsageReporter
 from mainspring.runs.engine import Engine
 from mainspring.runs.output import StepOutputChunk
 from mainspring.runs.rows import ClaimedRun, EffectTally, RunCommit, RunJournal
 from mainspring.store.database_errors import log_and_convert_error
+from mainspring.workspace.redaction import RunSecretMasker
 
 # A timeout that costs nothing when the work does not wait.
 

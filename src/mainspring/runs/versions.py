@@ -23,10 +23,10 @@ from mainspring.contracts.registry import Vocabulary, WorkspaceVocabularies
 from mainspring.definition.program import CompiledDefinition, CompiledStep, compile_program
 from mainspring.definition.strict_json import encode_canonical
 from mainspring.definition.validate import read_definition
-from mainspring.gate.secret_masking import secrets_named_in
 from mainspring.runs.engine import LoadedVersion
 from mainspring.runs.rows import ClaimedRun
 from mainspring.store.database_errors import is_lost_connection
+from mainspring.workspace.redaction import secrets_named_in
 
 if TYPE_CHECKING:
     from mainspring.store.database import Database

@@ -24,7 +24,6 @@ from uuid import UUID
 from mainspring.contracts.errors import InternalError, Problem, describe_for_log
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.log_context import enter_run
-from mainspring.gate.secret_masking import RunSecretMasker
 from mainspring.runs import queue
 from mainspring.runs.claim_fairness import ClaimFairness
 from mainspring.runs.engine import Engine, LoadedVersion
@@ -40,6 +39,7 @@ from mainspring.store.database_errors import is_storage_full, log_and_convert_er
 from mainspring.store.events import append_events
 from mainspring.store.partitions import ensure_partitions
 from mainspring.store.wakeups import HintListener
+from mainspring.workspace.redaction import RunSecretMasker
 from mainspring.workspace.sealing import SecretScope
 
 if TYPE_CHECKING:

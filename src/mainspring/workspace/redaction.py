@@ -9,11 +9,16 @@ from __future__ import annotations
 import base64
 import html
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, Final
 from urllib.parse import quote, quote_plus
 
+from mainspring.contracts.errors import Problem
 from mainspring.contracts.secret import SecretRef, SecretText
+from mainspring.definition.secret_use import find_script_secrets
+from mainspring.definition.strict_json import encode_canonical
 
 SHORTEST = 4
 SHORTEST_IN_OTHER_CASE = 8
@@ -215,3 +220,69 @@ def _base64_pieces(raw: bytes) -> Iterable[bytes]:
         if len(piece) >= SHORTEST:
             yield piece
             yield piece.replace(b"+", b"-").replace(b"/", b"_")
+
+
+# A template may have white space around the dot, which JSON writes in its own way.
+_GAP: Final = rb"(?:\s|\\[nrt])*"
+_NAMED: Final = re.compile(rb"\bsecrets" + _GAP + rb"\." + _GAP + rb"([A-Za-z0-9_]{1,64})")
+
+# Most calls know no secret at all.
+_HIDES_NOTHING: Final = Redactor({})
+
+
+class RunSecretMasker:
+    """The secret values that a run has used, hidden in everything that is stored of the run.
+
+    An upstream may return a secret much later: in the answer to another call, in an error, or in
+    what a step makes of it. The values are known as long as a worker executes the run and are
+    never written; the next worker reads them from the vault again, by the names in the definition.
+    """
+
+    __slots__ = ("_redactor", "_values")
+
+    def __init__(self, values: Mapping[str, str] | None = None) -> None:
+        self._values = dict(values or {})
+        self._redactor = Redactor(self._values) if values else _HIDES_NOTHING
+
+    def learn(self, values: Mapping[str, str]) -> None:
+        """Add values that were revealed for the run."""
+        if values.items() <= self._values.items():
+            return
+        for name, value in values.items():
+            before = self._values.get(name, value)
+            if before != value:
+                # A value that was replaced during the run was used, too.
+                self._values[f"{name} as it was"] = before
+            self._values[name] = value
+        self._redactor = Redactor(self._values)
+
+    def masked(self, value: Any) -> Any:
+        """A JSON value with all of them hidden."""
+        return self._redactor.tree(value) if self._values else value
+
+    def hide_in(self, problem: Problem) -> Problem:
+        """The same problem with all of them hidden in its texts."""
+        if self._values:
+            text = self._redactor.text
+            problem.detail = text(problem.detail)
+            problem.suggestion = problem.suggestion and text(problem.suggestion)
+            problem.findings = tuple(
+                replace(
+                    finding,
+                    pointer=text(finding.pointer),
+                    detail=text(finding.detail),
+                    suggestion=finding.suggestion and text(finding.suggestion),
+                )
+                for finding in problem.findings
+            )
+            problem.args = (problem.detail,)
+        return problem
+
+
+def secrets_named_in(document: Mapping[str, Any]) -> frozenset[str]:
+    """Every secret that a definition may use: too many rather than too few.
+
+    A template says ``secrets.`` before the name, and a script may leave that out.
+    """
+    named = frozenset(name.decode() for name in _NAMED.findall(encode_canonical(document)))
+    return named | find_script_secrets(document)

@@ -239,10 +239,14 @@ async def test_the_secrets_of_somebody_who_has_gone_are_used_no_more(bench: Benc
                 return run["status"], run["reason"]
 
             for goes, comes_back in GONE:
+                assert await _activate(one, saved) == "active"
                 assert await ended() == ("succeeded", None)
                 before = len(server.requests)
                 await database.execute(goes, person)
                 assert await ended() == ("failed", "owner_left")
+                await database.execute("UPDATE automations SET state = 'paused'")
+                with pytest.raises(Conflict, match="left, and nobody has taken it over"):
+                    await ended()
                 with pytest.raises(NotFound, match="no longer a member") as refused:
                     await _activate(one, saved)
                 assert "Take it over" in (refused.value.suggestion or "")

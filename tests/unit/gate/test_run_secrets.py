@@ -12,8 +12,8 @@ from mainspring.contracts.errors import Finding, InternalError, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.gate.budget_reservations import validate_price
 from mainspring.gate.pipeline import stub_of
-from mainspring.gate.secret_masking import RunSecretMasker, secrets_named_in
 from mainspring.outbound.http_fetch import http_fetch_capability
+from mainspring.workspace.redaction import RunSecretMasker, secrets_named_in
 
 
 async def _never(ctx: Any, arguments: Any) -> None:

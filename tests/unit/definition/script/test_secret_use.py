@@ -9,8 +9,8 @@ import pytest
 from mainspring.contracts.errors import PermissionDenied
 from mainspring.contracts.limits import Limits
 from mainspring.definition.secret_use import SecretUsage, find_script_secrets, find_secret_uses
-from mainspring.gate.secret_masking import secrets_named_in
 from mainspring.workspace.automation_resources import check_not_widened
+from mainspring.workspace.redaction import secrets_named_in
 from tests.unit.definition.script.examples import REVENUE
 
 LIMITS = Limits()
