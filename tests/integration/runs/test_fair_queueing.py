@@ -23,6 +23,12 @@ async def _handed_in(bench: Bench, space: UUID, count: int) -> list[UUID]:
     report = validate(PLAN, await application.registry.of(space), application.limits)
     assert report.definition is not None
     async with application.database.transaction() as tx:
+        await tx.execute(
+            "INSERT INTO members (workspace_id, user_id, role) VALUES ($1, $2, 'owner')"
+            " ON CONFLICT DO NOTHING",
+            space,
+            FIRST_MEMBER,
+        )
         stored = await save(tx, space, report.definition, report.grants, FIRST_MEMBER, via="page")
     asked = [RunRequest(space, stored.automation_id) for _ in range(count)]
     return [made.run_id for made in await application.dispatcher.dispatch_all(asked)]
