@@ -131,6 +131,9 @@ async def test_no_workspace_mails_the_owner_of_the_installation_but_their_own(
 
         # Who has left is not written to any more.
         await next_door.called(email)
+        await bench.application.database.execute(
+            "UPDATE automations SET state = 'active' WHERE id = $1", next_door.automation_id
+        )
         query = "DELETE FROM members WHERE user_id = $1"
         await bench.application.database.execute(query, next_door.person)
         assert await next_door.told() == ("owner_mail_missing", [])

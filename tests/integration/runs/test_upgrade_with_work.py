@@ -50,8 +50,11 @@ async def lived_in(bench: Bench) -> dict[str, list[UUID]]:
         await ensure_partitions(tx, await tx.fetchval("SELECT now()"))
         await ensure_workspace(tx, application.workspace_id, "Home")
         await ensure_first_person(tx, FIRST_MEMBER, application.workspace_id)
-    # The older tables have no place for an agreement.
+    # The older tables have no columns for an agreement and for traits; saving needs the latter.
+    versions = "ALTER TABLE automation_versions"
+    await application.database.execute(f"{versions} ADD COLUMN traits jsonb")
     saved = await bench.save(document(*(step(name, "test.note") for name in "abc")), via=None)
+    await application.database.execute(f"{versions} DROP COLUMN traits")
     worker = await application.database.fetchval(_WORKER)
     made: dict[str, list[UUID]] = {}
     for status in (*LIVE, *sorted(FINAL)):
