@@ -63,7 +63,7 @@ export function ConsentPane(props: Props) {
     <Stack gap="md">
       <Group gap="xs">
         <Title order={2} size="h4" className="wrap-anywhere">
-          {visible(consent.name ?? "An automation")}{" "}
+          {escapeInvisible(consent.name ?? "An automation")}{" "}
           {consent.run_id ? "wants to repeat an earlier run" : "waits for your consent"}
         </Title>
         <Badge variant="light" color="yellow" tt="none" radius="sm">
@@ -76,7 +76,7 @@ export function ConsentPane(props: Props) {
             agreed to now. The answer changes nothing about the version in force.`
           : `${ORIGINS[consent.origin]} ${
             consent.automation_id ? before : ""
-          } It starts nothing until a person agrees.`} Asked <Moment at={consent.asked_at} />.
+          } It starts nothing until a person agrees.`} Asked <Timestamp at={consent.asked_at} />.
       </Text>
       <List
         spacing="sm"
@@ -165,10 +165,10 @@ function ConsentAnswers({ consent, onAnswered }: Props) {
   const [busy, setBusy] = useState(false);
   // The additions are on the screen, so one confirmation is enough.
   const answer = async (agree: boolean, activate = false) => {
-    const words = consent.run_id
+    const message = consent.run_id
       ? "No program repeats this run. You can agree later after all."
       : "It stays paused. You can bring an earlier version back, or agree later after all.";
-    if (!agree && !await ask({ title: "Refuse this?", words, yes: "Refuse", dangerous: true })) {
+    if (!agree && !await ask({ title: "Refuse this?", message, yes: "Refuse", dangerous: true })) {
       return;
     }
     setBusy(true);
@@ -183,7 +183,7 @@ function ConsentAnswers({ consent, onAnswered }: Props) {
       setBusy(false);
     }
   };
-  useDeeds(
+  useKeyActions(
     may ? { approve: () => void answer(true, activates), discard: () => void answer(false) } : null,
   );
   if (!may) {
