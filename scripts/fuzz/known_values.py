@@ -22,7 +22,7 @@ from tests.kit.tenants import walled_tables
 
 # How many values of a column are offered.
 _MOST: Final = 12
-_LONGEST: Final = 200
+_MAX_TEXT: Final = 200
 _USERS: Final = "SELECT id, email, name FROM users LIMIT 12"
 
 
@@ -71,7 +71,7 @@ def _put_row(
         if isinstance(value, bool | Decimal) or not isinstance(value, UUID | str | int):
             continue
         plain = value if isinstance(value, int) else str(value)
-        if plain not in without and len(str(plain)) <= _LONGEST:
+        if plain not in without and len(str(plain)) <= _MAX_TEXT:
             _put(values, f"{table}.{column}", plain)
 
 

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Final
 
-LONGEST: Final = 1 << 18
+MAX_BYTES: Final = 1 << 18
 NASTY: Final[tuple[bytes, ...]] = (
     b"",
     b"\x00",
@@ -77,7 +77,7 @@ def mutated(dice: random.Random, corpus: Sequence[bytes], tokens: Sequence[bytes
     """A new input out of the corpus."""
     data = dice.choice(corpus)
     for _ in range(dice.choice((1, 1, 2, 3, 6))):
-        data = dice.choice(_WAYS)(dice, data, corpus, tokens)[:LONGEST]
+        data = dice.choice(_WAYS)(dice, data, corpus, tokens)[:MAX_BYTES]
     return data
 
 

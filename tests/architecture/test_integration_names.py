@@ -28,7 +28,7 @@ _EXAMPLE = "an example that is part of a published schema or of a prompt; nothin
 _HISTORY = "an earlier format of definitions, which no plug-in of today can change"
 _CHANNEL = "notify is a closed list of the definition format; more channels are a format change"
 _LINKING = "the commands, routes and tables with which members link this one chat carry its name"
-_PHRASES = "rules for English phrases: they recognise a word and write the step it stands for"
+_PHRASES = "rules for English phrases: they recognise a word and write its step"
 EXCEPTIONS = {
     f"src/mainspring/{path}": reason
     for reason, paths in {

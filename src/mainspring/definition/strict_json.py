@@ -111,7 +111,7 @@ class _OpenContainer:
 
 
 def describe_json_error(code: str, limits: Limits | None = None, note: str = "") -> str:
-    """What a broken rule is called when a person is told."""
+    """The text for a broken rule."""
     bounds = limits or Limits()
     return _SENTENCES[code].format(
         levels=bounds.json_depth, digits=bounds.json_digits, note=_reason(note)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.registry import Vocabulary
 
 
-# The steps of a definition in one row, each with what stands around it.
+# The steps of a definition in one row, each with its context.
 #
 # What an automation may do is compared step by step. Steps inside of others and those that follow a
 # failure count like any other.
@@ -34,7 +34,7 @@ _FAILED: Final = "/execution/on_failure"
 
 @dataclass(frozen=True, slots=True)
 class FlattenedStep:
-    """One step where it stands."""
+    """One step and its position."""
 
     id: str
     action: str

@@ -227,7 +227,7 @@ class GateAgentSession:
 
     def _count(self, took: Sequence[MeteredRequest]) -> None:
         for one in took:
-            self._ask.purse.settle(one.promise.usd, one.cost)
+            self._ask.budget.settle(one.promise.usd, one.cost)
             self.passage.paid += one.cost
             self._take(one.cost)
 
@@ -342,7 +342,7 @@ class GateAgentSession:
             await self._ask.say(orjson.dumps(shown, default=str).decode() + "\n")
 
     def used_up(self) -> Problem | None:
-        return self._ask.purse.used_up()
+        return self._ask.budget.used_up()
 
     async def keep(self, transcript: Mapping[str, Any]) -> UUID | None:
         """A transcript that cannot be kept does not take the answer with it."""

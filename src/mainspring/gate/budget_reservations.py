@@ -155,7 +155,7 @@ async def reserve_budget(
     space = await tx.fetchrow(_LOCK, promise.workspace_id)
     sums = await tx.fetchrow(_SUMS, promise.workspace_id, promise.automation_id, promise.run_id)
     _check(promise, ask, sums, None if space is None else space["cap"])
-    for bound in ask.purse.bounds:
+    for bound in ask.budget.bounds:
         await _check_step(tx, promise, bound)
     await tx.execute(
         _PROMISE,
@@ -178,7 +178,7 @@ async def find_available_tokens(
     The ledger of the workspace is held from here to the end of the transaction, so that no two
     asks find the same room.
     """
-    run, purse = ask.run, ask.purse
+    run, purse = ask.run, ask.budget
     if run is None or purse.token_cap is None:
         return writes
     await tx.fetchrow(_LOCK, ask.actor.workspace_id)
@@ -251,12 +251,12 @@ def _check(
 ) -> None:
     if reservation.run_id is not None:
         # The run's own purse knows of calls that are older than these records.
-        used = max(sums["run_spent"], ask.purse.spent) + sums["run_held"]
-        _refuse_over(reservation.usd, used, ask.purse.cap, "The run", "run_budget", RUN_WAY_OUT)
+        used = max(sums["run_spent"], ask.budget.spent) + sums["run_held"]
+        _refuse_over(reservation.usd, used, ask.budget.cap, "The run", "run_budget", RUN_WAY_OUT)
         _refuse_over(
             reservation.usd,
             sums["automation"],
-            ask.purse.day_cap,
+            ask.budget.day_cap,
             "Today's runs",
             "day_budget",
             DAY_WAY_OUT,

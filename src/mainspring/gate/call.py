@@ -193,7 +193,7 @@ class Gate:
             held.run,
             number,
             held.posture,
-            held.purse,
+            held.budget,
             held.fence,
             known=known,
             spelt=held.spelt,

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# With so many records still to be written, whoever brings the next one waits for it.
+# With so many records still to be written, the caller with the next one waits.
 _MOST_WAITING: Final = 2_000
 # What came to this is in the record of the call and no news for the audit log.
 _CHANGED_NOTHING: Final = frozenset({"read", "nothing", "unclear"})
@@ -76,7 +76,7 @@ class CallRecorder:
         )
 
     async def keep(self, ask: CapabilityCall, record: CallRecord) -> None:
-        """Keeps a record that stands in no transaction yet."""
+        """Keep a record that is in no transaction yet."""
         if ask.run is None and record.outcome == "read" and not record.audit:
             await self._later(DirectCall(ask.actor, ask.id, record))
             return

@@ -75,7 +75,7 @@ class CapabilityCall:
     run: RunRef | None
     number: int
     posture: RunPolicy
-    purse: RunBudget
+    budget: RunBudget
     fence: int = 0
     # What this very call answered before a crash, if it did.
     recorded: RecordedCall | None = None
@@ -271,7 +271,7 @@ def has_secret(value: Any) -> bool:
 # approved source spells has a mark of this very try before the name, ``{{mark:name}}``, and is put
 # in only where the source spells it: in that part of a request, and to that host if the source
 # says one. The name of a secret without the mark came as data and is refused, because a text that
-# nobody fills would go out as it stands and its author would look for the mistake at the other
+# nobody fills would go out unchanged and its author would look for the mistake at the other
 # end. Any other word between braces is text like any other.
 
 

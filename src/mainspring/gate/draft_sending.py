@@ -387,7 +387,7 @@ class DraftSender:
         under = await _version(tx, row)
         policy = await load_approval_policy(tx, ask.actor.workspace_id)
         authors = await find_draft_authors(tx, row)
-        _check_whoever(ask, row, edit, policy, authors)
+        _check_decider(ask, row, edit, policy, authors)
         if row["stands"] in ("confirmed", "failed") and edit.sends:
             return Unchanged(_describe_outcome(row, _read_outcome(row)))
         # Who finds it taken by this very call has only lost sight of their own commit.
@@ -599,7 +599,7 @@ def _rebuild_call(
         ask.run,
         ask.number,
         _build_policy(row, under),
-        ask.purse,
+        ask.budget,
         ask.fence,
         id=call_id,
         known=ask.known,
@@ -647,7 +647,7 @@ def _build_policy(row: Any, under: Any) -> RunPolicy:
     return RunPolicy(grants, owner_id=under["created_by"])
 
 
-def _check_whoever(
+def _check_decider(
     ask: CapabilityCall,
     row: Any,
     edit: DraftEdit,

@@ -269,7 +269,7 @@ class Pipeline:
             self._admit(state)
             state.effect = effect_of(capability, shown)
             if ask.run is not None:
-                ask.purse.reserve()
+                ask.budget.reserve()
             return await stage(state)
         except Problem as problem:
             return self.refused(state, problem)
@@ -488,7 +488,7 @@ class Pipeline:
         if price is None:
             return
         usd = validate_price(capability.id, price(state.shown))
-        ask.purse.reserve(usd)
+        ask.budget.reserve(usd)
         state.price = usd
         reservation = build_reservation(ask, state.money_id, usd)
         lasts = timedelta(seconds=self.limits.reservation_seconds)
@@ -496,7 +496,7 @@ class Pipeline:
             async with self.database.transaction() as tx:
                 await reserve_budget(tx, reservation, ask, lasts)
         except BaseException:
-            ask.purse.settle(usd, Decimal(0))
+            ask.budget.settle(usd, Decimal(0))
             state.settled = True
             raise
 
@@ -533,7 +533,7 @@ class Pipeline:
         ask = state.ask
         if state.price or state.spent:
             reservation = build_reservation(ask, state.money_id, state.price)
-            await settle_run_budget(tx, ask.purse, reservation, state.spent)
+            await settle_run_budget(tx, ask.budget, reservation, state.spent)
         if state.asked:
             await book(tx, ask, state.asked)
         state.booked = state.costs
@@ -541,7 +541,7 @@ class Pipeline:
     async def _settle(self, state: CallState) -> None:
         """Books what the call came to, once; what had no price and cost nothing has no row."""
         state.settled = True
-        budget = state.ask.purse
+        budget = state.ask.budget
         budget.settle(state.price, state.spent)
         for one in state.asked:
             budget.settle(one.promise.usd, one.cost)

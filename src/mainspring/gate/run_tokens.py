@@ -138,7 +138,7 @@ class RunTokenScope:
     run: RunRef
     fence: int
     posture: RunPolicy
-    purse: RunBudget
+    budget: RunBudget
     # The secrets that its definition names.
     secrets: frozenset[str]
     # For a definition with a script: its text has no mark here, so that none is put in.
@@ -221,7 +221,7 @@ async def find_pass(tx: Transaction, plain: str) -> RunTokenScope | None:
             row["agreed"],
             read_approvals(row["document"]),
         ),
-        purse=budget,
+        budget=budget,
         secrets=named,
         spelt=ScriptSecrets(named=named) if has_script(row["document"]) else None,
         rehearses=row["rehearses"],

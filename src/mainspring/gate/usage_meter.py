@@ -278,12 +278,12 @@ class ModelMeter:
                 await hold_pass(tx, ask)
                 writes = await find_available_tokens(tx, ask, reads_usually(request), wanted)
                 most = price.most(reads, writes)
-                ask.purse.reserve(most)
+                ask.budget.reserve(most)
                 usd = most
                 promise = replace(build_reservation(ask, generate_id(), usd), tokens=reads + writes)
                 await reserve_budget(tx, promise, ask, lasts)
         except BaseException:
-            ask.purse.settle(usd, Decimal(0))
+            ask.budget.settle(usd, Decimal(0))
             raise
         return promise, writes
 
@@ -376,9 +376,9 @@ async def book(tx: Transaction, ask: CapabilityCall, asked: Sequence[MeteredRequ
 
 async def book_one(tx: Transaction, ask: CapabilityCall, one: MeteredRequest) -> None:
     """Books one ask that is over, with its row."""
-    await settle_run_budget(tx, ask.purse, one.promise, one.cost)
+    await settle_run_budget(tx, ask.budget, one.promise, one.cost)
     if one.row is not None:
         await write_usage(tx, one.row)
         if ask.run is not None:
             used, _ = await read_tokens_used(tx, ask.actor.workspace_id, ask.run.id)
-            ask.purse.tokens = max(ask.purse.tokens, used)
+            ask.budget.tokens = max(ask.budget.tokens, used)

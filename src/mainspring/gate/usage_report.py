@@ -50,7 +50,7 @@ class UsageReporter:
 
     workspace_id: UUID
     run: RunRef
-    purse: RunBudget
+    budget: RunBudget
     # Which report of this try it is.
     number: int
 
@@ -59,7 +59,7 @@ async def report_usage(
     database: Database, by: UsageReporter, usage: Usage, now: datetime
 ) -> Problem | None:
     """Books a report once; which cap of the run has been reached, if one has."""
-    counted = _limit_usage(usage, by.purse)
+    counted = _limit_usage(usage, by.budget)
     row = UsageRow(by.workspace_id, _name(by, usage), now, by.run, by.number, REPORTED, counted)
 
     async def work(link: Connection) -> Decimal | None:
@@ -68,14 +68,14 @@ async def report_usage(
 
     spent = await database.run_retrying(work)
     if spent is not None:
-        by.purse.settle(Decimal(0), spent)
-    return by.purse.used_up()
+        by.budget.settle(Decimal(0), spent)
+    return by.budget.used_up()
 
 
 async def _book_usage(tx: Transaction, by: UsageReporter, row: UsageRow) -> Decimal | None:
     new = await write_usage(tx, row)
     used, _ = await read_tokens_used(tx, by.workspace_id, by.run.id)
-    by.purse.tokens = max(by.purse.tokens, used)
+    by.budget.tokens = max(by.budget.tokens, used)
     if not new:
         return None
     usd = row.usage.cost_usd
@@ -83,7 +83,7 @@ async def _book_usage(tx: Transaction, by: UsageReporter, row: UsageRow) -> Deci
         reservation = BudgetReservation(
             by.workspace_id, row.id, by.run.automation_id, by.run.id, by.run.step, usd
         )
-        await settle_run_budget(tx, by.purse, reservation, usd)
+        await settle_run_budget(tx, by.budget, reservation, usd)
     return usd
 
 

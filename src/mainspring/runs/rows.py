@@ -266,12 +266,12 @@ async def read_journal(tx: Transaction, run: ClaimedRun) -> RunJournal:
 
 # The events a run publishes when it ends, and the keys under which others publish.
 #
-# An event that somebody outside sends twice under one key is told once: the key is kept
+# An event that somebody outside sends twice under one key is published once: the key is kept
 # beside those of the other moments, for a day.
 
 
 KEY_LIFETIME = timedelta(hours=24)
-# The workspace stands for the source: the event does not exist yet, and no trigger is meant.
+# The workspace is the source: the event does not exist yet, and no trigger is meant.
 _KEEP_KEY = """
     INSERT INTO firings (workspace_id, source_id, key, expires_at, run_id, body_hash)
     VALUES ($1, $1, $2, now() + $3::interval, $4, $5)
@@ -342,7 +342,7 @@ def run_event(
 async def keep_event_key(
     tx: Transaction, workspace_id: UUID, key: str, event_id: UUID, body_hash: bytes
 ) -> UUID:
-    """The id of the event that stands for this key: the given one, or an earlier one's."""
+    """The id of the event of this key: the given one, or an earlier one's."""
     named = f"told:{key}"
     fresh = await tx.fetchrow(_KEEP_KEY, workspace_id, named, KEY_LIFETIME, event_id, body_hash)
     if fresh is not None:

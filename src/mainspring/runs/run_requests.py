@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 # Lanes: runs that may not overlap stand in one line, in the order they arrived.
 #
-# A lane is a number made from the automation and its optional key. Whoever adds to a lane
+# A lane is a number made from the automation and its optional key. Adding to a lane
 # or leaves it holds the lane's lock for that transaction, so the question "is anyone before
 # me?" has one answer. A run that must wait has the due time 'infinity'; the one in front is
 # let go when the run before it has ended.
@@ -212,7 +212,7 @@ _TRIALS = """
 async def read_chains(
     tx: Transaction, workspace_id: UUID, parents: Sequence[UUID]
 ) -> dict[UUID, RunChain]:
-    """The chain each parent stands in."""
+    """The chain of each parent."""
     if not parents:
         return {}
     rows = await tx.fetch(_CHAINS, workspace_id, list(parents))

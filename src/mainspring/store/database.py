@@ -464,7 +464,7 @@ class WorkspaceDatabase(QueryExecutor):
 
     database: Database
     workspace_id: UUID
-    # What the audit log is told when a transaction of this object commits.
+    # What the audit log records when a transaction of this object commits.
     tell: Callable[[], Sequence[AuditRecord]] = _record_nothing
 
     @contextlib.asynccontextmanager

@@ -230,7 +230,7 @@ def _note(found: set[str], payload: str) -> None:
         found.add(EVERYTHING)
 
 
-# The two ends of a hint as the rest of the house sees them, whatever carries it.
+# The two ends of a hint as the application uses them, for every transport.
 
 
 RUNS_CHANNEL = "mainspring_runs"
@@ -265,7 +265,7 @@ class HintListener(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PostgresHintSender:
-    """By a notification of Postgres, which every worker hears; the waker belongs to the house."""
+    """By a notification of Postgres, which every worker receives."""
 
     wakeup_sender: WakeupSender
 

@@ -68,7 +68,7 @@ class FairRateLimiter:
         self._most = most
         self._clock = clock
         self._sleep = sleep
-        # When the next call of a webhook has its turn; the one used longest ago stands first.
+        # When the next call of a webhook has its turn; least recently used first.
         self._turns: OrderedDict[UUID, float] = OrderedDict()
         # How many stand in line, by webhook and by workspace.
         self._lines: Counter[UUID] = Counter()
@@ -118,7 +118,7 @@ class FairRateLimiter:
             self._turns.popitem(last=False)
 
     def _is_full(self, workspace_id: UUID) -> bool:
-        """Nobody has more than half of the room, and whoever has none yet finds some."""
+        """No source has more than half of the slots, and a new source finds one."""
         own = self._spaces[workspace_id]
         return own >= self._most // 2 or (own > 0 and self._spaces.total() >= self._most)
 
@@ -211,9 +211,9 @@ class SourceConcurrencyLimiter:
             del self._lines[source]
 
 
-# How long the caller of a webhook waits for its receipt, and what it is told then.
+# How long the caller of a webhook waits for its receipt, and the answer after that.
 
-# A call that is not on record by then is told so; it may be there a moment later.
+# A call that is not on record by then is answered so; it may be recorded a moment later.
 RECEIPT_SECONDS: Final = 30.0
 
 Found = TypeVar("Found")

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 # Triggers as they are kept: armed while they are enabled and their automation is active.
 #
 # A trigger is known by its slug: it keeps its id, its history and its webhook token while
-# the slug stays in the definition. Whoever fires a trigger holds its row, and whoever pauses
-# it changes that row, so nothing starts once a pause has been answered.
+# the slug stays in the definition. Firing locks the trigger row and pausing
+# updates it, so nothing starts once a pause has committed.
 
 
 # A stored definition together with the truth of the trigger table.

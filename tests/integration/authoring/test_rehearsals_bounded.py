@@ -119,7 +119,7 @@ async def test_rehearsals_spend_within_the_smaller_day_and_all_of_it_is_reported
     async def work(ctx: StepContext) -> Any:
         held = await find_pass(bench.application.database, (await ctx.start()).token)
         assert held is not None
-        caps.add(held.purse.day_cap)
+        caps.add(held.budget.day_cap)
         return await ctx.call("test.buy", {})
 
     async def buy(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:

@@ -264,28 +264,28 @@ async def test_a_budget_reads_the_spending_of_the_day_and_the_workspace(full: Le
     await full.cap(8, THERE)
     ask = full.ask(in_run=True, day_spent=Decimal(1))
     reservation = budget_reservations.build_reservation(ask, generate_id(), CENT)
-    await budget_reservations.settle_run_budget(full.tx, ask.purse, reservation, Decimal(2))
-    assert ask.purse.day_spent == Decimal(50_000_000_000_002)
-    assert ask.purse.space_cap == 7
-    assert ask.purse.space_spent == Decimal(650_000_900_000_002)
+    await budget_reservations.settle_run_budget(full.tx, ask.budget, reservation, Decimal(2))
+    assert ask.budget.day_spent == Decimal(50_000_000_000_002)
+    assert ask.budget.space_cap == 7
+    assert ask.budget.space_spent == Decimal(650_000_900_000_002)
 
     late = full.ask(day_spent=Decimal(10**17))
     await budget_reservations.settle_run_budget(
-        full.tx, late.purse, budget_reservations.build_reservation(late, generate_id(), CENT), CENT
+        full.tx, late.budget, budget_reservations.build_reservation(late, generate_id(), CENT), CENT
     )
-    assert late.purse.day_spent == 10**17
+    assert late.budget.day_spent == 10**17
 
     free, own = full.ask(), full.ask(in_run=False)
     await budget_reservations.settle_run_budget(
         full.tx,
-        free.purse,
+        free.budget,
         budget_reservations.build_reservation(free, generate_id(), CENT),
         Decimal(0),
     )
     await budget_reservations.settle_run_budget(
-        full.tx, own.purse, budget_reservations.build_reservation(own, generate_id(), CENT), CENT
+        full.tx, own.budget, budget_reservations.build_reservation(own, generate_id(), CENT), CENT
     )
-    assert free.purse.space_cap == own.purse.space_cap == ENDLESS
+    assert free.budget.space_cap == own.budget.space_cap == ENDLESS
 
     await full.cap(None)
     budget = RunBudget(ENDLESS)
@@ -361,7 +361,7 @@ async def test_a_model_may_write_up_to_the_remaining_limit(ledger: Ledger) -> No
     assert await room(50, tokens=33) == 7
     ask = ledger.ask(token_cap=50)
     await budget_reservations.find_available_tokens(ledger.tx, ask, 6, 10)
-    assert ask.purse.tokens == 30
+    assert ask.budget.tokens == 30
     assert await room(None) == 10
     free = ledger.ask(in_run=False, token_cap=1)
     assert await budget_reservations.find_available_tokens(ledger.tx, free, 6, 10) == 10

@@ -93,7 +93,7 @@ def tool_capability(
 
 
 def build_blocked_capability(row: ToolRow, alias: str) -> Capability:
-    """What stands for a tool that may not be called: whoever names it is told why.
+    """The placeholder of a tool that may not be called: a call is refused with the reason.
 
     It says nothing of what the server says now, and holds nothing for later.
     """
@@ -118,8 +118,8 @@ def build_blocked_capability(row: ToolRow, alias: str) -> Capability:
 def preview(name: str, arguments: Mapping[str, Any]) -> str:
     """What will be called with what, in one line.
 
-    All that is not ours stands behind our own words and is quoted, so that it cannot sound like
-    them, or like an end of what is shown.
+    Text of the server comes after our own and is quoted, so that it cannot look like
+    ours, or like the end of the preview.
     """
     if not arguments:
         return f"Call {name}"
@@ -234,7 +234,7 @@ class _WorkspaceTools:
     looked_at: float = float("-inf")
     # Until then somebody here is changing it, and every look is a new one.
     stirred_until: float = float("-inf")
-    stands: tuple[ConnectionGeneration, ...] = ()
+    generations: tuple[ConnectionGeneration, ...] = ()
     tools: Mapping[str, Capability] = field(default_factory=dict)
     made: dict[_Key, Capability] = field(default_factory=dict)
     size: int = 0
@@ -306,10 +306,10 @@ class McpToolRegistry:
         at = monotonic()
         # Whoever asks may hold a connection behind the wall, and those are few.
         async with self._database.acquire() as connection:
-            stands = await list_connection_generations(connection, workspace_id)
-            if stands != workspace_tools.stands:
-                rows = await list_agreed_tools(connection, workspace_id) if stands else []
-                self._fill(workspace_tools, stands, rows)
+            generations = await list_connection_generations(connection, workspace_id)
+            if generations != workspace_tools.generations:
+                rows = await list_agreed_tools(connection, workspace_id) if generations else []
+                self._fill(workspace_tools, generations, rows)
         workspace_tools.looked_at = at
         self._tidy()
 
@@ -317,14 +317,14 @@ class McpToolRegistry:
         self, workspace_id: UUID, workspace_tools: _WorkspaceTools, needing: Sequence[str]
     ) -> dict[str, Capability]:
         """Those that are named and only say why they cannot be called; none is remembered."""
-        known = {stand.alias: stand.connection_id for stand in workspace_tools.stands}
+        known = {one.alias: one.connection_id for one in workspace_tools.generations}
         parts = [name.partition(".") for name in needing if name not in workspace_tools.tools]
         wanted = [(known[alias], name) for alias, _, name in parts if alias in known]
         if not wanted:
             return {}
         async with self._database.acquire() as connection:
             rows = await find_tools_by_name(connection, workspace_id, wanted)
-        aliases = {stand.connection_id: stand.alias for stand in workspace_tools.stands}
+        aliases = {one.connection_id: one.alias for one in workspace_tools.generations}
         made = [
             build_blocked_capability(row, aliases[row.connection_id])
             for row in rows
@@ -335,10 +335,10 @@ class McpToolRegistry:
     def _fill(
         self,
         workspace_tools: _WorkspaceTools,
-        stands: tuple[ConnectionGeneration, ...],
+        generations: tuple[ConnectionGeneration, ...],
         rows: Iterable[ToolRow],
     ) -> None:
-        aliases = {stand.connection_id: stand.alias for stand in stands}
+        aliases = {one.connection_id: one.alias for one in generations}
         made: dict[_Key, Capability] = {}
         size = 0
         # A row may be newer than what was read of its connection; the next look finds both.
@@ -351,5 +351,5 @@ class McpToolRegistry:
             size += row.size
         workspace_tools.made = made
         workspace_tools.tools = {one.id: one for one in made.values()}
-        workspace_tools.stands = stands
+        workspace_tools.generations = generations
         workspace_tools.size = size

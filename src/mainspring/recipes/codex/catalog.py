@@ -384,7 +384,7 @@ async def mark_gone(tx: Transaction, workspace_id: UUID, install: UUID, at: date
 async def set_bundle(
     tx: Transaction, workspace_id: UUID, install: UUID, bundle: UUID | None
 ) -> None:
-    """What is in a bundle is upgraded with it; what is in none stands alone."""
+    """What is in a bundle is upgraded with it; a recipe outside bundles by itself."""
     await tx.execute(_BELONGS, workspace_id, install, bundle)
 
 
@@ -455,7 +455,7 @@ def check_live(install: RecipeInstall) -> None:
 
 
 def check_kind(install: RecipeInstall, entity_kind: str) -> None:
-    """Whoever asks knows what it is."""
+    """The caller knows its kind."""
     if install.entity_kind != entity_kind:
         detail = f"{install.name!r} is of the kind {install.entity_kind}, not {entity_kind}."
         raise Conflict(
@@ -469,7 +469,7 @@ def _read(row: Any) -> RecipeInstall:
     return RecipeInstall(**dict(row))
 
 
-# What the codex works with: the shelf, the kinds of things, and whoever judges definitions.
+# What the codex works with: the catalog, the kinds of entities, and the validator.
 
 
 EntityContent = Mapping[str, Any]

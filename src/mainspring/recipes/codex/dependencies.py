@@ -316,7 +316,7 @@ def _dependency_cycle_error(chain: Sequence[str]) -> Conflict:
     )
 
 
-# What whoever installs asks for: names, a charter, a roster, and the settings of a recipe.
+# The options of an install: names, a charter, a roster, and the settings of a recipe.
 #
 # Each wish is for one thing that is made. One that nothing is made for is refused at its place,
 # so that nobody believes in a name that no board has.
@@ -396,7 +396,7 @@ async def check_filled(
     if not names:
         more = [one for one in wrong if one.code in ASKS_MORE]
         if not more:
-            # Whoever makes it says what is wrong with it, as with any other automation.
+            # Creating it reports what is wrong with it, as with any other automation.
             return
         detail = f"{package.name!r} asks for more than it says: {more[0].detail}"
         raise Invalid(detail, code=more[0].code, findings=more)

@@ -62,7 +62,7 @@ class Semver:
         return (self > other) - (self < other)
 
     def at_least(self, lowest: Semver) -> bool:
-        """Whether this is enough for whoever asks for that version or a newer one."""
+        """Whether this satisfies a request for that version or a newer one."""
         return self >= lowest
 
 
@@ -109,7 +109,7 @@ class RecipeDependency:
 
 @dataclass(frozen=True, slots=True)
 class RecipeNeed:
-    """Something that whoever installs must have: a secret or a connection, by its name."""
+    """Something that an install needs: a secret or a connection, by its name."""
 
     name: str
     reason: str
@@ -126,7 +126,7 @@ class RecipeRequirements:
 
 @dataclass(frozen=True, slots=True)
 class RecipeSetting:
-    """A value that whoever installs decides."""
+    """A value that is chosen at install."""
 
     name: str
     type: str

@@ -24,7 +24,7 @@ __all__ = ["ApplicationFactory", "build_app", "run_cli"]
 
 
 def __getattr__(name: str) -> Any:
-    """The parser is imported by whoever needs it; a declared command does without."""
+    """The parser is imported when needed; a declared command does without."""
     if name == "build_app":
         from mainspring.surfaces.cli.app import build_app
 

@@ -1,6 +1,7 @@
 """The session with which commands act at the server that is up on the data folder.
 
-Whoever may write to the data folder may open its database, and so may be its owner at a terminal.
+A user who may write to the data folder may open its database, and so acts as its owner at a
+terminal.
 A command that has opened the database keeps a session of the terminal kind for the commands after
 it, in a file of the data folder with mode 0600.
 """

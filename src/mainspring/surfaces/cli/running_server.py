@@ -54,7 +54,7 @@ def find_running_server(home: Path) -> RunningServer | None:
 def find_own_server(home: Path) -> RunningServer | None:
     """The server that is up on this folder, if the folder is this user's alone to write.
 
-    Whoever can write to the folder can name another server there, which would then be sent the
+    A user who can write to the folder can name another server there, which would then be sent the
     credentials of this user.
     """
     try:

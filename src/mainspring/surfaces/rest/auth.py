@@ -82,7 +82,7 @@ if TYPE_CHECKING:
 
 # What the door knows of browsers: the cookie, and which page a request comes from.
 #
-# A browser sends a cookie along whoever made it ask. So a request that shows one and would
+# A browser sends cookies with requests of any page. So a request that shows one and would
 # change something must come from a page of ours and carry a token that only such a page can
 # know. The cookie itself is out of reach for every script, and is not sent at all when another
 # site leads here.

@@ -231,7 +231,7 @@ def test_long_lines_are_folded_below_their_beginning(words: Vocabulary) -> None:
     result = [line.plain for line in lines if not line.plain.strip().startswith("http")]
     assert all(len(line) <= 60 for line in result), result
     first = next(place for place, line in enumerate(result) if "agrees in the inbox" in line)
-    assert result[first + 1].startswith(" " * 12), "the rest stands below the beginning"
+    assert result[first + 1].startswith(" " * 12), "the rest is below the beginning"
 
 
 @pytest.mark.parametrize(

@@ -95,10 +95,10 @@ function DefinitionPart({ page }: { page: Page }) {
 }
 
 function Bar({ page }: { page: Page }) {
-  const { proposal, stands, busy, changed, broken, conditions, refused, goOn, throwAway } = page;
+  const { proposal, blocker, busy, changed, broken, conditions, refused, goOn, throwAway } = page;
   return (
     <SaveBar
-      {...{ proposal, stands, busy, conditions, lastResult: page.lastResult }}
+      {...{ proposal, blocker, busy, conditions, lastResult: page.lastResult }}
       {...{ canReview: page.canReview, canSave: page.canSave, noteError: refused.note }}
       changed={changed > 0 || !!broken}
       onReview={() => void goOn("edits")}

@@ -11,7 +11,7 @@ export type Busy = "answers" | "words" | "edits" | "save" | null;
 
 type Props = {
   proposal: Proposal;
-  stands: string | null;
+  blocker: string | null;
   busy: Busy;
   changed: boolean;
   canReview: boolean;
@@ -92,17 +92,17 @@ function Way({ proposal, changed }: Pick<Props, "proposal" | "changed">) {
   );
 }
 
-function Sign({ busy, stands }: Pick<Props, "busy" | "stands">) {
+function Sign({ busy, blocker }: Pick<Props, "busy" | "blocker">) {
   const [Icon, color] = busy
     ? [Loader, "var(--quiet)"] as const
-    : stands
+    : blocker
     ? [CircleAlert, "var(--busy)"] as const
     : [CircleCheck, "var(--good)"] as const;
   return <Icon size={18} aria-hidden style={{ flex: "none", color }} />;
 }
 
 export function SaveBar(props: Props) {
-  const { proposal, stands, busy, changed, canReview, canSave, conditions, noteError } = props;
+  const { proposal, blocker, busy, changed, canReview, canSave, conditions, noteError } = props;
   const { lastResult, onReview, onSave, onDiscard } = props;
   return (
     <Card
@@ -119,10 +119,10 @@ export function SaveBar(props: Props) {
         <Conditions conditions={conditions} noteError={noteError} />
         <Group justify="space-between" gap="sm">
           <Group gap="xs" wrap="nowrap" style={{ flex: "1 1 14rem" }}>
-            <Sign busy={busy} stands={stands} />
-            <Text size="sm" role="status" id="stands" tabIndex={-1}>
+            <Sign busy={busy} blocker={blocker} />
+            <Text size="sm" role="status" id="blocker" tabIndex={-1}>
               {lastResult && !busy && !changed ? `${lastResult} ` : ""}
-              {busy ? WORKING[busy] : stands ?? describeSaving(proposal)}
+              {busy ? WORKING[busy] : blocker ?? describeSaving(proposal)}
             </Text>
           </Group>
           <Group gap="xs">
@@ -148,7 +148,7 @@ export function SaveBar(props: Props) {
                   // On a phone there is only space for buttons.
                   visibleFrom={proposal.questions.length ? "sm" : undefined}
                   leftSection={<Check size={16} />}
-                  aria-describedby="stands"
+                  aria-describedby="blocker"
                 >
                   Save
                 </Button>

@@ -86,7 +86,7 @@ export function useContinue(draft: Draft, edits: Edit[], dispatch: (answer: Draf
 /** The focused element may be gone with its question; keyboard users continue at the save bar. */
 function holdFocus(): void {
   setTimeout(() => {
-    if (document.activeElement === document.body) document.getElementById("stands")?.focus();
+    if (document.activeElement === document.body) document.getElementById("blocker")?.focus();
   });
 }
 

@@ -57,12 +57,12 @@ export function useProposalPage(latest: Proposal) {
   const findings = useFindings(proposal, going.refused);
   const parked = draft.parked !== null;
   const changed = edits.length;
-  const stands = describeBlocker({ proposal, changed, broken, parked, ...conditions });
-  const canSave = may && !going.busy && !stands && proposal.status === "ready";
+  const blocker = describeBlocker({ proposal, changed, broken, parked, ...conditions });
+  const canSave = may && !going.busy && !blocker && proposal.status === "ready";
   const canReview = may && !going.busy && changed > 0 && !broken && !parked;
   const save = () => void going.saveIt(conditions.needsNote ? conditions.note.trim() : undefined);
   return {
-    ...{ draft, tell, edits, proposal, may, base, findings, parked, changed, stands },
+    ...{ draft, tell, edits, proposal, may, base, findings, parked, changed, blocker },
     ...{ broken, setBroken, canSave, canReview, save, conditions },
     ...going,
   };

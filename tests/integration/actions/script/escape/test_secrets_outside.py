@@ -139,4 +139,4 @@ async def test_no_secret_is_in_the_process_of_a_script_that_uses_it(bench: Bench
     assert len(seen) == 1, "the memory of the script was really looked through"
     assert leaks == []
     assert SECRET.encode() not in result
-    assert MARK.encode() not in result, "not even the source stands in a command line"
+    assert MARK.encode() not in result, "not even the source is in a command line"
