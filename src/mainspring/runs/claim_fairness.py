@@ -170,7 +170,10 @@ class ClaimFairness:
                 # Runs that ended meanwhile may have made it a normal workspace again.
                 if one in self._apart:
                     _move(self._apart[one], reached, look.whole)
-        self._full += len(ours) == look.most or 0 < room == len(theirs)
+        # One claim at a time starts with a lower queue, even if it found nothing: the next one may
+        # have to be a full scan.
+        turned = look.queues != self._queues
+        self._full += turned or len(ours) == look.most or 0 < room == len(theirs)
         if look.whole:
             self._whole_at = at + min(cost / _SHARE, _SECONDS_BETWEEN)
 

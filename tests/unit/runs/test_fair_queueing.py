@@ -155,6 +155,18 @@ def test_a_queue_that_never_empties_yields_to_others_now_and_then() -> None:
     assert turns.look({}, 8, 9.1).queues == ("fast", "medium", "long")
 
 
+def test_an_empty_claim_from_a_lower_queue_does_not_defer_the_full_scan() -> None:
+    turns = ClaimFairness(QUEUES, 8)
+    for second in (1.0, 1.1, 1.2):
+        _looked(turns, _runs(8, None, second), second, holding={})
+    turned = _looked(turns, [], 1.3, holding={})
+    assert turned.queues == ("slow", "fast")
+    # A run that a slow transaction made visible late has a due time behind the floors.
+    later = turns.look({}, 8, 10.0)
+    assert later.whole
+    assert later.floors == (LONG_AGO, LONG_AGO)
+
+
 def test_queues_behind_hold_a_quarter_at_most_of_what_the_first_one_wants() -> None:
     turns = ClaimFairness(QUEUES, 8)
     for number in range(3):
