@@ -5,7 +5,7 @@ python -m scripts.authoring_score [--misses] [--set FILE] [--model] [--save]
 The requests are in tests/requests with what a right answer holds. The rules read them unless
 a model is asked for with --model: then the product itself makes the proposals, in applications
 furnished for it, with the models that the environment names. --save keeps what is printed
-in docs/explanation/authoring-score.txt, with the score of the time phrases.
+in docs/contributing/authoring-score.txt, with the score of the time phrases.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.kit.request_score import ASPECTS, Score, score
 from tests.kit.requests import SETS, Made, Request, World, read_requests, read_worlds
 
 SAVED: Final = (
-    Path(__file__).resolve().parent.parent / "docs" / "explanation" / "authoring-score.txt"
+    Path(__file__).resolve().parent.parent / "docs" / "contributing" / "authoring-score.txt"
 )
 SIGHT: Final = "The rules were made with the requests in sight; those held back are to judge them."
 # What was measured before any rule was changed for these phrases; it cannot be measured again.

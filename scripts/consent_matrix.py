@@ -1,6 +1,6 @@
 """Who may do what before a person has agreed: one table, asserted by a test, printed in the docs.
 
-    python -m scripts.consent_matrix            writes the table into docs/explanation/consent.md
+    python -m scripts.consent_matrix            writes the table into docs/concepts/consent.md
     python -m scripts.consent_matrix --check    exits 1 if the table there is another one
 
 A credential that is not in the table yet is added with the test of its row.
@@ -29,7 +29,7 @@ Operation = Literal[
 ]
 Outcome = Literal["agrees", "waits", "free", "shown", "works", "refused", "nothing", "on_page"]
 
-PAGE: Final = Path(__file__).resolve().parents[1] / "docs" / "explanation" / "consent.md"
+PAGE: Final = Path(__file__).resolve().parents[1] / "docs" / "concepts" / "consent.md"
 BEGIN: Final = "<!-- The table is written by python -m scripts.consent_matrix. -->"
 END: Final = "<!-- The end of the table. -->"
 

@@ -6,7 +6,7 @@ Opens an application with its own database, and a model server in another proces
 a provider's wire and answers at varied length. An automation with an agent and a free step is
 priced before it has ever run, then runs twenty times through the worker, the gate and the
 ledger, and is priced once more after ten of them. Prints each forecast, what the runs came to,
-and how far apart they are. With --save it is kept in docs/explanation/forecast-check.txt.
+and how far apart they are. With --save it is kept in docs/contributing/forecast-check.txt.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from mainspring.store.database import WorkspaceDatabase
 from mainspring.workspace.automations import FIRST_MEMBER, save
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-SAVED: Final = ROOT / "docs" / "explanation" / "forecast-check.txt"
+SAVED: Final = ROOT / "docs" / "contributing" / "forecast-check.txt"
 RUNS: Final = 20
 PATIENCE: Final = 60.0
 WORDS: Final = (

@@ -31,7 +31,7 @@ VERSIONS: Final = ("2025-06-18", "2025-11-25", "2026-07-28")
 _ROOT: Final = Path(__file__).resolve().parent.parent
 _PINS: Final = _ROOT / "tests" / "conformance" / "mcp_suite"
 EXPECTED: Final = _ROOT / "tests" / "conformance" / "mcp_expected_failures.yml"
-_PAGE: Final = _ROOT / "docs" / "explanation" / "mcp-conformance.txt"
+_PAGE: Final = _ROOT / "docs" / "contributing" / "mcp-conformance.txt"
 _PROGRAM: Final = "node_modules/@modelcontextprotocol/conformance/dist/index.js"
 _COLOURS: Final = re.compile(r"\x1b\[[0-9;]*m")
 

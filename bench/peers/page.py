@@ -17,7 +17,7 @@ from bench.peers.installs import node
 from mainspring.store.postgres_programs import find_binaries
 
 RESULTS: Final = Path(__file__).parent / "results.json"
-PAGE: Final = Path(__file__).parents[2] / "docs" / "explanation" / "peers.md"
+PAGE: Final = Path(__file__).parents[2] / "docs" / "operations" / "benchmarks-peers.md"
 _WORDS: Final = Path(__file__).parent / "page.txt"
 _POSTGRES: Final = (
     "fsync=on, synchronous_commit=on, full_page_writes=on, shared_buffers=128MB, max_wal_size=1GB"

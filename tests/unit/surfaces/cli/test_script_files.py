@@ -13,7 +13,7 @@ from mainspring.definition.validate import validate
 from mainspring.registry import build_registry
 from mainspring.surfaces.cli.documents import read_definition_file
 
-HOW_TO = Path(__file__).parents[4] / "docs" / "how-to" / "scripts.md"
+HOW_TO = Path(__file__).parents[4] / "docs" / "guides" / "scripts.md"
 
 
 def test_the_first_script_of_the_how_to_is_a_valid_definition(tmp_path: Path) -> None:
