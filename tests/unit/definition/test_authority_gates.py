@@ -137,8 +137,9 @@ def test_a_step_that_does_not_need_the_answer_may_come_before_it() -> None:
     assert found([ask(), send], [send, ask()]) == [("/plan/0", without("send"))]
 
 
-def test_a_question_with_other_words_is_asked_about_and_frees_nothing() -> None:
-    was, now = (ask(on_decline="continue", message=text) for text in ("Send?", "Really send?"))
+@pytest.mark.parametrize("key", ["title", "message", "form"])
+def test_a_changed_question_needs_consent_and_frees_no_step(key: str) -> None:
+    was, now = (ask(on_decline="continue", **{key: text}) for text in ("Send?", "Really send?"))
     send = do("send", when="answer.ok")
     (one,) = found([was, send], [now, send], NONE_PURE)
     assert one[1].startswith("It asks a person another question at the step")
