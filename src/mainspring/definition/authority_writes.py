@@ -361,13 +361,22 @@ def _opens(known: EnabledTrigger, one: EnabledTrigger) -> bool:
     if known.type != one.type:
         return False
     if one.type == _WEBHOOK:
-        return is_same_value(known.config.get("signature"), one.config.get("signature")) or (
-            known.config.get("signature") is None
-        )
+        heard, hears = known.config.get("events"), one.config.get("events")
+        if heard and not (hears and _hears(heard, hears)):
+            return False
+        return is_same_value(_auth(known), _auth(one)) or _auth(known) is None
     # Each setting of these only leaves out: what has all of them, as they were, hears no more.
     return all(
         key in one.config and _hears(value, one.config[key]) for key, value in known.config.items()
     )
+
+
+def _auth(one: EnabledTrigger) -> Any:
+    """What callers of a webhook must prove; None: the token of the webhook."""
+    auth = one.config.get("auth")
+    if isinstance(auth, Mapping) and auth.get("type") == "bearer":
+        return None
+    return one.config.get("signature") if auth is None else auth
 
 
 def _hears(known: Any, one: Any) -> bool:
@@ -378,7 +387,7 @@ def _hears(known: Any, one: Any) -> bool:
 
 def _describe_trigger(one: EnabledTrigger, before: Sequence[EnabledTrigger], now: str) -> str:
     if one.type == _WEBHOOK:
-        signed = one.config.get("signature") is not None
+        signed = _auth(one) is not None
         if any(known.type == _WEBHOOK for known in before):
             return (
                 "Calls of its webhook are checked in another way now."

@@ -109,11 +109,24 @@ def _iterate_placeholders(source: str | None) -> Iterator[SecretPlaceholder]:
 def _iterate_trigger_uses(triggers: Any) -> Iterator[SecretUsage]:
     for place, entry in enumerate(triggers if isinstance(triggers, list | tuple) else ()):
         config = entry.get("config") if isinstance(entry, Mapping) else None
-        signature = config.get("signature") if isinstance(config, Mapping) else None
-        secret = signature.get("secret") if isinstance(signature, Mapping) else None
-        if isinstance(secret, str):
-            at = f"/triggers/{place}/config/signature/secret"
-            yield SecretUsage(secret, at, str(entry.get("type")))
+        for secret, pointer in list_webhook_secrets(config):
+            yield SecretUsage(secret, f"/triggers/{place}/config{pointer}", str(entry.get("type")))
+
+
+def list_webhook_secrets(config: Any) -> Iterator[tuple[str, str]]:
+    """The names of the secrets that callers of a webhook are checked with, with pointers."""
+    if not isinstance(config, Mapping):
+        return
+    for key in ("signature", "auth"):
+        checked = config.get(key)
+        if not isinstance(checked, Mapping):
+            continue
+        if isinstance(checked.get("secret"), str):
+            yield checked["secret"], f"/{key}/secret"
+        several = checked.get("secrets")
+        for place, name in enumerate(several if isinstance(several, list | tuple) else ()):
+            if isinstance(name, str):
+                yield name, f"/{key}/secrets/{place}"
 
 
 def _iterate_steps_uses(steps: Any, at: str, limits: Limits) -> Iterator[SecretUsage]:

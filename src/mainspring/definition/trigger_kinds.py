@@ -41,7 +41,12 @@ WRITTEN_KINDS: Final[Mapping[str, tuple[str, Mapping[str, str], tuple[str, ...]]
             ),
             "webhook": (
                 "webhook",
-                {"input_mapping": "input_mapping", "signature": "signature"},
+                {
+                    "input_mapping": "input_mapping",
+                    "signature": "signature",
+                    "auth": "auth",
+                    "events": "events",
+                },
                 (),
             ),
             "event": ("event", {"event_type": "event_type", **_FILTERS}, ("event_type",)),

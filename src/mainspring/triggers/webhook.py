@@ -5,6 +5,109 @@ from __future__ import annotations
 from typing import Any, Final
 
 from mainspring.contracts.trigger import TriggerKind
+from mainspring.triggers.webhook_signatures import CUSTOM, PROVIDERS
+
+_SECRET_NAME: Final[dict[str, Any]] = {
+    "type": "string",
+    "pattern": "^[a-z0-9_]+$",
+    "x-mainspring-says": "A secret's name is lower-case letters, digits and underscores.",
+    "maxLength": 64,
+}
+_HEADER_NAME: Final[dict[str, Any]] = {
+    "type": "string",
+    "pattern": "^[A-Za-z0-9-]{1,100}$",
+    "x-mainspring-says": "A header's name is letters, digits and dashes.",
+}
+_AUTH: Final[dict[str, Any]] = {
+    "title": "Authentication",
+    "description": "How callers authenticate. bearer: the webhook's token in the Authorization "
+    "header. secret_url: the token in the address, for senders that can neither sign nor set a "
+    "header. basic: a user name and a secret. header: a secret in a header. standard_webhooks: "
+    "signed as Standard Webhooks or Svix describe. signature: signed as the provider does.",
+    "type": "object",
+    "required": ["type"],
+    "additionalProperties": False,
+    "properties": {
+        "type": {
+            "enum": ["bearer", "secret_url", "basic", "header", "standard_webhooks", "signature"],
+        },
+        "provider": {
+            "description": "For signature: the sender, or custom for the fields below.",
+            "enum": [*PROVIDERS, CUSTOM],
+        },
+        "secret": {
+            **_SECRET_NAME,
+            "description": "The name of the secret that holds the sender's key or password.",
+        },
+        "secrets": {
+            "description": "Several secrets, any of which is accepted: for rotation.",
+            "type": "array",
+            "items": _SECRET_NAME,
+            "minItems": 1,
+            "maxItems": 4,
+        },
+        "username": {
+            "description": "For basic.",
+            "type": "string",
+            "pattern": "^[^:\\x00-\\x1f]{1,200}$",
+            "x-mainspring-says": "A user name has no colon and no control characters.",
+        },
+        "header": {
+            **_HEADER_NAME,
+            "description": "For header and custom: the header with the secret or the signature.",
+        },
+        "algorithm": {
+            "description": "For custom.",
+            "enum": ["hmac-sha256", "hmac-sha1", "ed25519", "ecdsa-sha256", "equal"],
+            "default": "hmac-sha256",
+        },
+        "encoding": {
+            "description": "For custom: of the signature.",
+            "enum": ["hex", "base64"],
+            "default": "hex",
+        },
+        "key_encoding": {
+            "description": "For custom: how the secret's text becomes the key.",
+            "enum": ["text", "base64"],
+            "default": "text",
+        },
+        "signed": {
+            "description": "For custom: the signed text, with {body}, {timestamp}, {id}, "
+            "{method}, {url} and {form}.",
+            "type": "string",
+            "minLength": 1,
+            "maxLength": 200,
+            "pattern": "\\{(body|form)\\}",
+            "x-mainspring-says": "A signature has to cover the body: write {body} in signed.",
+            "default": "{body}",
+        },
+        "prefix": {
+            "description": "For custom: what comes before a signature in the header.",
+            "type": "string",
+            "maxLength": 40,
+        },
+        "separator": {
+            "description": "For custom: what comes between several entries of the header.",
+            "type": "string",
+            "maxLength": 4,
+        },
+        "timestamp_header": {**_HEADER_NAME, "description": "For custom."},
+        "timestamp_prefix": {
+            "description": "For custom: of the entry with the timestamp in the signature header.",
+            "type": "string",
+            "maxLength": 40,
+        },
+        "timestamp_unit": {"description": "For custom.", "enum": ["s", "ms"], "default": "s"},
+        "id_header": {**_HEADER_NAME, "description": "For custom: the header with the id."},
+        "tolerance_seconds": {
+            "description": "For custom: how old a signature may be.",
+            "type": "integer",
+            "minimum": 1,
+            "maximum": 86_400,
+            "default": 300,
+        },
+    },
+}
 
 CONFIG_SCHEMA: Final[dict[str, Any]] = {
     "title": "Webhook",
@@ -21,9 +124,19 @@ CONFIG_SCHEMA: Final[dict[str, Any]] = {
             "default": {},
             "examples": [{"branch": "$.ref", "author": "$.head_commit.author.name"}],
         },
+        "auth": _AUTH,
+        "events": {
+            "title": "Events",
+            "description": "The events that start a run, by the name that the sender gives them; "
+            "others are acknowledged and start nothing. Empty: all of them.",
+            "type": "array",
+            "items": {"type": "string", "minLength": 1, "maxLength": 200},
+            "maxItems": 100,
+            "examples": [["push", "pull_request"]],
+        },
         "signature": {
             "title": "Signature",
-            "description": "Every call must be signed as Standard Webhooks describes. A signed "
+            "description": "The same as the auth type standard_webhooks with one secret. A signed "
             "call needs no token at the address that ends in hooks and the trigger's id; its "
             "webhook-id is its idempotency key.",
             "type": "object",
@@ -48,6 +161,11 @@ CONFIG_SCHEMA: Final[dict[str, Any]] = {
         {},
         {"input_mapping": {"branch": "$.ref", "files": "$.commits[*].added"}},
         {"signature": {"secret": "billing_webhook_key"}},
+        {
+            "auth": {"type": "signature", "provider": "github", "secret": "github_webhook_key"},
+            "events": ["push"],
+            "input_mapping": {"branch": "$.body.ref"},
+        },
     ],
     "x-mainspring-anti-examples": [
         {"value": {"input_mapping": ["$.ref"]}, "reason": "a path without a name for it"},
@@ -57,18 +175,23 @@ CONFIG_SCHEMA: Final[dict[str, Any]] = {
             "reason": "the key itself has no place here, only the name of the secret that holds it",
         },
         {"value": {"signature": {}}, "reason": "signed with which key?"},
+        {
+            "value": {"auth": {"type": "signature", "provider": "my-shop", "secret": "key"}},
+            "reason": "a sender without a preset is described with the provider custom",
+        },
     ],
 }
 
 PAYLOAD_SCHEMA: Final[dict[str, Any]] = {
     "title": "Webhook payload",
-    "description": "The JSON body of the request, whatever its shape.",
+    "description": "The JSON body of the request, whatever its shape. With auth it is the "
+    "request: method, query, headers without credentials, body, event and notes.",
     "examples": [{"ref": "refs/heads/main", "commits": []}],
 }
 
 TRIGGER: Final = TriggerKind(
     type="webhook",
-    description="Goes off when its address is called with its token, or with a signature.",
+    description="Starts a run when its address is called with valid credentials.",
     config_schema=CONFIG_SCHEMA,
     payload_schema=PAYLOAD_SCHEMA,
 )

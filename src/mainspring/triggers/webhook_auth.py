@@ -7,10 +7,6 @@ requests. Unauthenticated callers get the same response, whatever the reason is.
 from __future__ import annotations
 
 import asyncio
-import base64
-import binascii
-import hashlib
-import hmac
 import logging
 import re
 import time
@@ -18,7 +14,7 @@ from collections import Counter, OrderedDict, deque
 from collections.abc import Awaitable, Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 from uuid import UUID
@@ -35,6 +31,7 @@ from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.gate.rate_limit import MOST_BUCKETS, RateLimiter
 from mainspring.store.database import Database, convert_driver_error, is_lost_connection
+from mainspring.triggers.webhook_signatures import ReceivedRequest, WebhookAuth, read_auth
 from mainspring.workspace.vault import SecretScope, Vault
 from mainspring.workspace.webhooks import WebhookTrigger, find_by_name, find_by_token
 
@@ -299,53 +296,6 @@ def too_many_requests_error(detail: str, seconds: float) -> LimitExceeded:
     )
 
 
-# Signed calls, as Standard Webhooks writes them.
-
-TOLERANCE_SECONDS: Final = 300
-
-_PREFIX: Final = "whsec_"
-_VERSION: Final = b"v1,"
-_ID: Final = re.compile(r"[\x21-\x7e]{1,255}")
-_TIMESTAMP: Final = re.compile(r"[0-9]{1,12}")
-# The maximum number of signatures that are checked, for key rotation; further ones are ignored.
-_MOST_SIGNATURES: Final = 16
-
-
-@dataclass(frozen=True, slots=True)
-class WebhookSignature:
-    """The three headers of a signed request."""
-
-    id: str
-    timestamp: str
-    signatures: str
-
-
-def read_secret(text: str) -> bytes | None:
-    """The key of a secret: base64, with or without ``whsec_``. None when it is invalid."""
-    written = text.strip().removeprefix(_PREFIX).rstrip("=")
-    try:
-        key = base64.b64decode(written + "=" * (-len(written) % 4), validate=True)
-    except (binascii.Error, ValueError):
-        return None
-    return key or None
-
-
-def is_genuine(signature: WebhookSignature, body: bytes, key: bytes, now: datetime) -> bool:
-    """Whether the body was recently signed with this key."""
-    if not _ID.fullmatch(signature.id) or not _TIMESTAMP.fullmatch(signature.timestamp):
-        return False
-    signed = f"{signature.id}.{signature.timestamp}.".encode() + body
-    right = base64.b64encode(hmac.digest(key, signed, hashlib.sha256))
-    shown = [text.encode("utf-8", "replace") for text in signature.signatures.split(" ")]
-    # Compare all of them, so that the timing does not reveal how many were wrong.
-    matches = [
-        hmac.compare_digest(one.removeprefix(_VERSION), right)
-        for one in shown[:_MOST_SIGNATURES]
-        if one.startswith(_VERSION)
-    ]
-    return any(matches) and abs(now.timestamp() - int(signature.timestamp)) <= TOLERANCE_SECONDS
-
-
 # The lookup of webhooks by request credentials, before any of the body is read.
 
 # The cached webhook is compared with the row when a request is recorded.
@@ -466,7 +416,13 @@ class WebhookRequest:
     # The raw body, when a signature must be verified.
     raw: bytes = b""
     size: int = 0
-    signature: WebhookSignature | None = None
+    method: str = "POST"
+    # The public address that was called, with its query.
+    url: str = ""
+    # As they were received: names are lower case.
+    raw_headers: Sequence[tuple[bytes, bytes]] = ()
+    # Whether the token is part of the address.
+    in_url: bool = False
     idempotency_keys: Sequence[str] = ()
     # The webhook that was found for it.
     webhook: WebhookTrigger | None = None
@@ -481,15 +437,33 @@ class WebhookRequest:
         usable = self.slug.isascii() and self.slug.isprintable()
         return (self.automation_id or _NOBODY, self.slug if usable else "")
 
+    def read_headers(self) -> dict[str, str]:
+        """The headers; one that is repeated cannot be trusted, and is left out."""
+        found: dict[str, str] = {}
+        repeated: set[str] = set()
+        for name, value in self.raw_headers:
+            key = name.decode("latin-1")
+            if key in found:
+                repeated.add(key)
+            found[key] = value.decode("latin-1")
+        return {key: value for key, value in found.items() if key not in repeated}
+
     def matches(self, webhook: WebhookTrigger) -> bool:
-        """Whether it presents the right token; a signature is not verified here."""
-        if webhook.automation_id != self.automation_id:
+        """Whether it presents the right token; secrets and signatures are not verified here."""
+        if not self.in_url and webhook.automation_id != self.automation_id:
             return False
         if self.digest is not None and not webhook.has_token(self.digest):
             return False
-        if webhook.signing_secret is None:
+        auth = read_auth(webhook.config)
+        if self.in_url:
+            return auth.type == "secret_url"
+        if auth.uses_token:
             return self.digest is not None
-        return self.signature is not None
+        return auth.is_presented(self.read_headers())
+
+    def as_received(self) -> ReceivedRequest:
+        """What a signature covers."""
+        return ReceivedRequest(self.method, self.url, self.read_headers(), self.raw)
 
 
 def unknown_webhook() -> Unauthenticated:
@@ -538,28 +512,33 @@ Name = tuple[SecretScope, str]
 _logger = logging.getLogger(__name__)
 
 
-class SigningKeyCache:
-    """Signing keys by owner and secret name; None where there is no usable one."""
+class WebhookSecretCache:
+    """Secrets of senders by owner and name; None where there is no usable one."""
 
     def __init__(self, vault: Vault) -> None:
         self._vault = vault
-        self._kept: dict[Name, tuple[bytes | None, float]] = {}
-        self._opening: dict[Name, asyncio.Task[bytes | None]] = {}
+        self._kept: dict[Name, tuple[str | None, float]] = {}
+        self._opening: dict[Name, asyncio.Task[str | None]] = {}
 
-    async def read(self, name: Name, *, of_leaver: bool = False) -> bytes | None:
-        """The key of this secret; the key of a removed owner only serves to authenticate."""
+    async def read(self, name: Name, auth: WebhookAuth, *, of_leaver: bool = False) -> str | None:
+        """The text of a secret; that of a removed owner only serves to authenticate."""
         kept = self._kept.get(name)
         if kept is not None and time.monotonic() < kept[1]:
             return kept[0]
         opening = self._opening.get(name)
         if opening is None:
-            opening = self._opening[name] = asyncio.create_task(self._keep(name, of_leaver))
+            opening = self._opening[name] = asyncio.create_task(self._keep(name, auth, of_leaver))
         # A waiting task may be cancelled; others still need the key.
         return await asyncio.shield(opening)
 
-    async def _keep(self, name: Name, of_leaver: bool) -> bytes | None:
+    async def _keep(self, name: Name, auth: WebhookAuth, of_leaver: bool) -> str | None:
         try:
             key = await self._opened(name, of_leaver)
+            if key is not None and not auth.is_usable(key):
+                _logger.warning(
+                    "Webhook requests are refused: the secret %s is not base64.", name[1]
+                )
+                key = None
         finally:
             del self._opening[name]
         if len(self._kept) >= _MOST_KEYS:
@@ -567,19 +546,16 @@ class SigningKeyCache:
         self._kept[name] = (key, time.monotonic() + SIGNING_KEY_SECONDS)
         return key
 
-    async def _opened(self, name: Name, of_leaver: bool) -> bytes | None:
+    async def _opened(self, name: Name, of_leaver: bool) -> str | None:
         secret_scope, secret = name
         take = self._vault.reveal if of_leaver else self._vault.lend
         try:
-            key = read_secret((await take(secret_scope, [secret]))[secret])
+            return (await take(secret_scope, [secret]))[secret]
         except Problem as problem:
             if is_lost_connection(problem):
                 raise
-            _logger.warning("Signed calls are refused: %s", problem.detail)
+            _logger.warning("Webhook requests are refused: %s", problem.detail)
             return None
-        if key is None:
-            _logger.warning("Signed calls are refused: the secret %s is not base64.", secret)
-        return key
 
 
 _TOO_OFTEN: Final = "This webhook was called more often than it may be."
@@ -597,7 +573,7 @@ class WebhookAuthenticator:
         # Separate buckets: an unauthenticated request never uses the rate limit of a webhook.
         self._unauthenticated_rate = RateLimiter(limits.webhook_burst, limits.webhook_per_second)
         self._callers = WebhookCache(database)
-        self._signing = SigningKeyCache(vault)
+        self._signing = WebhookSecretCache(vault)
 
     @property
     def waiting(self) -> int:
@@ -625,25 +601,33 @@ class WebhookAuthenticator:
         return replace(request, webhook=webhook)
 
     async def check_signature(self, request: WebhookRequest, webhook: WebhookTrigger) -> None:
-        """Refuse a request without a valid signature, now that the body is available."""
-        if await self._is_signed(request, webhook):
+        """Refuse a request without a valid secret or signature, once its body is available."""
+        if await self._is_genuine(request, webhook):
             return
-        # A cached key may authenticate a request but never refuses one: re-read the secret and the
-        # time.
-        if not await self._is_signed(request, await self.find(request, fresh=True)):
+        # A cached secret may authenticate a request but never refuses one: re-read the secret and
+        # the time.
+        if not await self._is_genuine(request, await self.find(request, fresh=True)):
             raise self._refused(request)
 
-    async def _is_signed(self, request: WebhookRequest, webhook: WebhookTrigger) -> bool:
-        secret = webhook.signing_secret
-        if secret is None:
+    async def read_secrets(self, webhook: WebhookTrigger) -> list[str]:
+        """The secrets that the callers of a webhook may use."""
+        scope = SecretScope(webhook.workspace_id, webhook.owner_id)
+        found: list[str] = []
+        auth = read_auth(webhook.config)
+        for name in auth.secrets:
+            secret = await retry_lost_connection(
+                partial(self._signing.read, (scope, name), auth, of_leaver=webhook.suspended)
+            )
+            if secret is not None:
+                found.append(secret)
+        return found
+
+    async def _is_genuine(self, request: WebhookRequest, webhook: WebhookTrigger) -> bool:
+        auth = read_auth(webhook.config)
+        if auth.uses_token:
             return True
-        name = (SecretScope(webhook.workspace_id, webhook.owner_id), secret)
-        key = await retry_lost_connection(
-            lambda: self._signing.read(name, of_leaver=webhook.suspended)
-        )
-        if key is None or request.signature is None:
-            return False
-        return is_genuine(request.signature, request.raw, key, webhook.now)
+        secrets = await self.read_secrets(webhook)
+        return auth.is_genuine(request.as_received(), secrets, webhook.now)
 
     async def charge(self, webhook: WebhookTrigger) -> None:
         """Count a request against the limits of its webhook; it may have to wait for a slot."""

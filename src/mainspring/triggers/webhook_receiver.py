@@ -21,6 +21,7 @@ failed run, and the sender receives the findings.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -56,6 +57,7 @@ from mainspring.triggers.webhook_auth import (
     too_many_requests_error,
     unknown_webhook,
 )
+from mainspring.triggers.webhook_signatures import has_auth, read_auth
 from mainspring.workspace.vault import Vault
 from mainspring.workspace.webhooks import WebhookTrigger
 
@@ -157,6 +159,21 @@ def _suspended_webhook_error() -> Problem:
     )
 
 
+def _find_delivery_id(request: WebhookRequest, webhook: WebhookTrigger, body: Any) -> str | None:
+    """The idempotency key: the provider's delivery id, else the sender's key.
+
+    Where a provider has no id, the same signed body again is the same delivery.
+    """
+    auth = read_auth(webhook.config)
+    if not auth.signs_body or auth.provider is None:
+        return sender_key(request.idempotency_keys, body)
+    headers = request.read_headers()
+    found = auth.provider.find_delivery(headers, body)
+    if found is None and auth.provider.identified_by_body:
+        found = f"sha256:{hashlib.sha256(request.raw).hexdigest()}"
+    return found or sender_key(request.idempotency_keys, body)
+
+
 # Requests of one source that may be recorded together; further ones are queued.
 SHARE: Final = 64
 # How long requests of a burst wait for others to share a commit.
@@ -205,7 +222,9 @@ class WebhookReceiver:
         """
         self._check_waiting()
         webhook = await self._authenticator.find(request)
-        if webhook.signing_secret is None:
+        auth = read_auth(webhook.config)
+        if not auth.signs_body:
+            await self._authenticator.check_signature(request, webhook)
             await self._authenticator.charge(webhook)
         return replace(request, webhook=webhook)
 
@@ -224,9 +243,26 @@ class WebhookReceiver:
     async def admit(self, request: WebhookRequest) -> None:
         """Verify the signature, if the webhook requires one, now that the body is available."""
         webhook = request.webhook
-        if webhook is not None and webhook.signing_secret is not None:
+        if webhook is not None and read_auth(webhook.config).signs_body:
             await self._authenticator.check_signature(request, webhook)
             await self._authenticator.charge(webhook)
+
+    async def answer_handshake(self, request: WebhookRequest) -> Mapping[str, Any] | None:
+        """The response to a request that starts no run: a handshake, or an unwanted event."""
+        webhook = request.webhook
+        if webhook is None or not has_auth(webhook.config):
+            return None
+        provider = read_auth(webhook.config).provider
+        if provider is not None and provider.handshake is not None:
+            secrets = await self._authenticator.read_secrets(webhook)
+            body = request.value["body"]
+            reply = provider.handshake(request.read_headers(), body, secrets[0] if secrets else "")
+            if reply is not None:
+                return reply.body
+        events = webhook.config.get("events")
+        if events and request.value.get("event") not in events:
+            return {"status": "ignored", "event": request.value.get("event")}
+        return None
 
     async def take(self, request: WebhookRequest) -> WebhookReceipt:
         """Record a request; returns when its run is durable."""
@@ -288,10 +324,8 @@ class WebhookReceiver:
         return PreparedWebhook(webhook_request, webhook, prepared)
 
     async def _request(self, request: WebhookRequest, webhook: WebhookTrigger) -> RunRequest:
-        if request.signature is not None and webhook.signing_secret is not None:
-            key: str | None = request.signature.id
-        else:
-            key = sender_key(request.idempotency_keys, request.value)
+        body = request.value["body"] if has_auth(webhook.config) else request.value
+        key = _find_delivery_id(request, webhook, body)
         inputs, broken = await self._map_inputs(request, webhook)
         return RunRequest(
             webhook.workspace_id,
@@ -304,7 +338,7 @@ class WebhookReceiver:
             key=None if key is None else f"key:{key}",
             run_id=request.run_id,
             key_expires_at=webhook.now + KEY_LIFE,
-            body_hash=None if key is None else hash_content(request.value),
+            body_hash=None if key is None else hash_content(body),
             last_fired_at=webhook.last_fired_at,
             measured=True,
             problem=broken,

@@ -63,7 +63,8 @@ OWNER_HERE: Final = """EXISTS (SELECT FROM members m
 _IN_USE = f"""
     JOIN automations a ON a.workspace_id = t.workspace_id AND a.id = t.automation_id
         AND a.state <> 'archived'
-        AND (t.suspended_at IS NOT NULL OR NOT t.config ? 'signature' OR {OWNER_HERE})"""
+        AND (t.suspended_at IS NOT NULL OR NOT t.config ?| ARRAY['signature', 'auth']
+            OR {OWNER_HERE})"""
 # Across workspaces: the request's workspace is not known yet.
 _BY_TOKEN = f"""
     SELECT {_COLUMNS} FROM triggers t {_IN_USE}
@@ -124,12 +125,6 @@ class WebhookTrigger:
     def has_token(self, digest: bytes) -> bool:
         """Compare hashes in constant time."""
         return self.secret_hash is not None and hmac.compare_digest(self.secret_hash, digest)
-
-    @property
-    def signing_secret(self) -> str | None:
-        """The name of the secret that requests must be signed with."""
-        signature = self.config.get("signature")
-        return None if signature is None else str(signature["secret"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from mainspring.authoring.review.trigger_descriptions import read_cron
 from mainspring.authoring.review.view import ReviewView
 from mainspring.contracts.errors import Invalid
 from mainspring.definition.cron import Cron, get_smallest_interval
+from mainspring.definition.secret_use import list_webhook_secrets
 from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.templates.parser import has_syntax
 from mainspring.definition.validate.envelope import OFTEN_SECONDS
@@ -175,7 +176,7 @@ def _alike(view: ReviewView) -> Iterator[ReviewFlag]:
 
 def _unsigned(view: ReviewView) -> Iterator[ReviewFlag]:
     for trigger in view.armed:
-        if trigger.type == "webhook" and not isinstance(trigger.config.get("signature"), Mapping):
+        if trigger.type == "webhook" and not any(list_webhook_secrets(trigger.config)):
             yield ReviewFlag(
                 trigger.pointer,
                 "unsigned_webhook",

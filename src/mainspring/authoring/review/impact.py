@@ -49,6 +49,7 @@ from mainspring.definition.authority_writes import (
     find_named_account,
     owner_account,
 )
+from mainspring.definition.secret_use import list_webhook_secrets
 from mainspring.definition.strict_json import encode_canonical, join_pointer
 
 # External writes with their approval mode, and how to change it.
@@ -381,8 +382,8 @@ def _secrets(view: ReviewView) -> list[dict[str, Any]]:
 
 def _wake(trigger: TriggerView, names: Names) -> dict[str, Any]:
     who = "anyone who has the webhook's address" if trigger.type == "webhook" else ""
-    if trigger.type == "webhook" and "signature" in trigger.config:
-        who = "anyone who can sign with the sender's key"
+    if trigger.type == "webhook" and any(list_webhook_secrets(trigger.config)):
+        who = "anyone who has the sender's key"
     return {
         "type": plain(trigger.type, 40) or "unknown",
         "when": sentence(describe_trigger(trigger, names)),

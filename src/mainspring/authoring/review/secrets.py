@@ -18,6 +18,7 @@ from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.hosts import parse_template_host
 from mainspring.definition.script import LONGEST
 from mainspring.definition.script.parser import read_script
+from mainspring.definition.secret_use import list_webhook_secrets
 from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.templates import parse_template
 from mainspring.definition.templates.parser import has_syntax
@@ -122,9 +123,7 @@ def hosts_of(use: SecretUse, vocabulary: Vocabulary) -> tuple[str, ...]:
 
 
 def signing_secrets(triggers: Iterable[object]) -> Iterator[tuple[str, str]]:
-    """Return the secrets that verify webhook signatures, with pointers."""
+    """Return the secrets that authenticate the callers of webhooks, with pointers."""
     for place, one in enumerate(triggers):
-        signature = mapping(mapping(mapping(one).get("config")).get("signature"))
-        name = signature.get("secret")
-        if isinstance(name, str):
-            yield name, join_pointer("/triggers", place, "config", "signature", "secret")
+        for name, pointer in list_webhook_secrets(mapping(one).get("config")):
+            yield name, join_pointer("/triggers", place, "config") + pointer

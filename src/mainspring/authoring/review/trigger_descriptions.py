@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from mainspring.authoring.phrases.schedule_sentences import format_zone, say_crons
 from mainspring.authoring.review.definition_reader import TriggerView, listing
@@ -70,8 +70,23 @@ def describe_trigger(trigger: TriggerView, names: Names) -> str:
     )
 
 
+_AUTH_WORDS: Final = {
+    "secret_url": " at its secret address",
+    "basic": " with a user name and password",
+    "header": " with a secret header",
+    "standard_webhooks": " with a signature",
+}
+
+
 def _signed(config: Mapping[str, Any]) -> str:
-    return " with a signature" if isinstance(config.get("signature"), Mapping) else ""
+    if isinstance(config.get("signature"), Mapping):
+        return " with a signature"
+    auth = config.get("auth")
+    if not isinstance(auth, Mapping):
+        return ""
+    if auth.get("type") == "signature":
+        return f" with a signature of {quote_text(str(auth.get('provider')), 40)}"
+    return _AUTH_WORDS.get(str(auth.get("type")), "")
 
 
 def _event(config: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, Final, get_args
 
 from pydantic import BaseModel, ValidationError
@@ -541,10 +542,56 @@ def _check_config(
         case "webhook":
             mapping = config.get("input_mapping")
             _check_mapping(mapping, join_pointer(at, "input_mapping"), place.limits, sheet)
+            _check_webhook_auth(config, at, sheet)
         case "event":
             _check_event(config, place, at, sheet)
         case "board_change" | "page_ingested":
             _check_filters(config.get("filters"), place, at, sheet)
+
+
+# The fields of a webhook's auth that each type needs; those of custom signatures are optional.
+_AUTH_FIELDS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "bearer": (),
+        "secret_url": (),
+        "basic": ("username",),
+        "header": ("header",),
+        "standard_webhooks": (),
+        "signature": ("provider",),
+    }
+)
+
+
+def _check_webhook_auth(config: Mapping[str, Any], at: str, sheet: FindingCollector) -> None:
+    auth, place = config.get("auth"), join_pointer(at, "auth")
+    if not isinstance(auth, Mapping) or auth.get("type") not in _AUTH_FIELDS:
+        return
+    if "signature" in config:
+        sheet.wrong(
+            join_pointer(at, "signature"),
+            "A webhook has either auth or signature.",
+            "webhook_auth",
+            "Leave signature out and name its secret in auth.",
+        )
+    kind = auth["type"]
+    needed = _AUTH_FIELDS[kind]
+    if auth.get("provider") == "custom":
+        needed = (*needed, "header")
+    for name in needed:
+        if name not in auth:
+            sheet.wrong(place, f"auth of the type {kind} needs {name}.", "required")
+    named = [name for name in ("secret", "secrets") if name in auth]
+    if kind in ("bearer", "secret_url"):
+        # The server creates the token of these.
+        for name in named:
+            sheet.wrong(
+                join_pointer(place, name),
+                f"auth of the type {kind} uses the webhook's own token, and no secret.",
+                "webhook_auth",
+                "Leave the secret out.",
+            )
+    elif len(named) != 1:
+        sheet.wrong(place, f"auth of the type {kind} needs secret or secrets.", "required")
 
 
 def _check_cron(text: Any, at: str, sheet: FindingCollector) -> None:

@@ -11,7 +11,7 @@ before the body is read. Only authenticated callers learn what is wrong with the
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
@@ -34,10 +34,11 @@ from mainspring.surfaces.rest.run_shapes import Accepted
 from mainspring.surfaces.services import ApplicationServices
 from mainspring.triggers.webhook_auth import (
     WebhookRequest,
-    WebhookSignature,
     is_rate_limit,
     unknown_webhook,
 )
+from mainspring.triggers.webhook_bodies import build_payload, parse_body
+from mainspring.triggers.webhook_signatures import has_auth, read_auth
 from mainspring.workspace.webhooks import hash_webhook_token
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ _BODY: Final = {
         "content": {"application/json": {"schema": {}}},
     }
 }
-_SEAL: Final = {
+_SIGNATURE_HEADERS: Final = {
     "webhook-id": "The sender's id of the message, and its idempotency key.",
     "webhook-timestamp": "When it was sent, in seconds; at most five minutes off.",
     "webhook-signature": "v1, and the signature; several are separated by spaces.",
@@ -65,7 +66,6 @@ _USED: Final = (
     b"content-type",
     b"content-encoding",
     b"idempotency-key",
-    *(name.encode() for name in _SEAL),
 )
 # The usual content type; anything else is parsed fully.
 _PLAIN: Final = ["application/json"]
@@ -84,7 +84,11 @@ def routes(services: ApplicationServices) -> APIRouter:
     made = router("webhooks")
     made.lifespan_context = _until_closed(services.desk)
     _describe(made)
-    served = {"fire_webhook": _by_token(services), "call_signed_webhook": _by_signature(services)}
+    served = {
+        "fire_webhook": _by_token(services),
+        "call_signed_webhook": _by_signature(services),
+        "call_secret_url": _by_url(services),
+    }
     for route in made.routes:
         if not isinstance(route, APIRoute):
             raise InternalError("A webhook's route is not described.")
@@ -98,7 +102,7 @@ def _describe(made: APIRouter) -> None:
     answers = receipt | problems(401, 409, 413, 415, 422, 429, 502, 504)
     seal = [
         {"name": name, "in": "header", "description": text, "schema": {"type": "string"}}
-        for name, text in _SEAL.items()
+        for name, text in _SIGNATURE_HEADERS.items()
     ]
 
     @made.post(
@@ -120,9 +124,10 @@ def _describe(made: APIRouter) -> None:
 
     @made.post(
         "/automations/{automation_id}/hooks/{slug}",
-        summary="Call a webhook with a signature (Standard Webhooks)",
-        description="For a trigger that asks for a signature; no token is needed here. Its "
-        "webhook-id is the idempotency key.",
+        summary="Call a webhook with a signature or a secret",
+        description="For a trigger whose auth is basic, header, standard_webhooks or signature; no "
+        "token is needed here. The sender's delivery id is the idempotency key. A handshake of the "
+        "provider, and an event that the trigger does not list, is answered with 200.",
         response_model=Accepted,
         status_code=202,
         responses=answers,
@@ -130,6 +135,20 @@ def _describe(made: APIRouter) -> None:
     )
     @public
     async def call_signed_webhook(automation_id: UUID, slug: str) -> None:
+        """Described here, and served straight by the route above it."""
+
+    @made.post(
+        "/hooks/{token}",
+        summary="Call a webhook at its secret address",
+        description="For a trigger whose auth is secret_url: the webhook's token is the last part "
+        "of the path. Use it for senders that can neither sign nor set a header.",
+        response_model=Accepted,
+        status_code=202,
+        responses=answers,
+        openapi_extra={**_BODY, "parameters": [KEY_HEADER]},
+    )
+    @public
+    async def call_secret_url(token: str) -> None:
         """Described here, and served straight by the route above it."""
 
 
@@ -163,8 +182,20 @@ def _by_token(services: ApplicationServices) -> Fire:
     async def fire(request: Request) -> Response:
         shown = _headers(request.scope)
         digest = hash_webhook_token(_bearer(shown[b"authorization"]))
-        receipt = await _receive_webhook(services, request, shown, digest, "")
-        return _respond(receipt, address, request.scope)
+        answer = await _receive_webhook(services, request, shown, digest, "")
+        return _respond(answer, address, request.scope)
+
+    return fire
+
+
+def _by_url(services: ApplicationServices) -> Fire:
+    address = services.settings.address
+
+    async def fire(request: Request) -> Response:
+        digest = hash_webhook_token(request.path_params["token"].encode())
+        shown = _headers(request.scope)
+        answer = await _receive_webhook(services, request, shown, digest, "", in_url=True)
+        return _respond(answer, address, request.scope)
 
     return fire
 
@@ -174,8 +205,8 @@ def _by_signature(services: ApplicationServices) -> Fire:
 
     async def fire(request: Request) -> Response:
         slug, shown = request.path_params["slug"][:_LONGEST_SLUG], _headers(request.scope)
-        receipt = await _receive_webhook(services, request, shown, None, slug)
-        return _respond(receipt, address, request.scope)
+        answer = await _receive_webhook(services, request, shown, None, slug)
+        return _respond(answer, address, request.scope)
 
     return fire
 
@@ -186,20 +217,32 @@ async def _receive_webhook(
     shown: dict[bytes, list[str]],
     digest: bytes | None,
     slug: str,
-) -> receivers.WebhookReceipt:
+    *,
+    in_url: bool = False,
+) -> receivers.WebhookReceipt | Mapping[str, Any]:
     receiver = services.desk
     incoming = await receiver.receive(
         WebhookRequest(
-            _id(request.path_params["automation_id"]),
+            None if in_url else _id(request.path_params["automation_id"]),
             digest,
             slug,
-            signature=_read_signature_headers(shown),
+            method=request.method,
+            url=_public_url(services.settings.address, request.scope),
+            raw_headers=request.scope["headers"],
+            in_url=in_url,
             idempotency_keys=shown[b"idempotency-key"],
         )
     )
     close(request.scope, receiver.get_retry_delay(incoming))
     incoming = await _read(receiver, request, shown, services.limits, incoming)
-    return await receiver.take(incoming)
+    reply = await receiver.answer_handshake(incoming)
+    return await receiver.take(incoming) if reply is None else reply
+
+
+def _public_url(address: str, scope: Scope) -> str:
+    """The address that the sender called, as far as the configured public address tells."""
+    query = scope.get("query_string", b"").decode("latin-1")
+    return f"{address}{scope['path']}" + (f"?{query}" if query else "")
 
 
 def _headers(scope: Scope) -> dict[bytes, list[str]]:
@@ -219,14 +262,21 @@ async def _read(
     webhook_request: WebhookRequest,
 ) -> WebhookRequest:
     """The webhook request of an authenticated caller with its body, which is validated last."""
+    config = {} if webhook_request.webhook is None else webhook_request.webhook.config
+    auth = read_auth(config)
     with webhook_receiver.reading(webhook_request) as count:
         raw = await _bytes(request, count, limits, webhook_request)
         webhook_request = replace(
             webhook_request,
-            raw=raw if webhook_request.signature is not None else b"",
+            raw=raw if auth.signs_body else b"",
             size=len(raw),
         )
         await webhook_receiver.admit(webhook_request)
+        if has_auth(config):
+            content_type = request.headers.get("content-type", "")
+            body = await asyncio.to_thread(parse_body, raw, content_type, limits)
+            payload = build_payload(webhook_request.as_received(), auth, body)
+            return replace(webhook_request, value=payload)
         if raw and (shown[b"content-type"] != _PLAIN or shown[b"content-encoding"]):
             check_content_type(request)
         return replace(webhook_request, value=await _parse_body(raw, limits))
@@ -243,10 +293,8 @@ async def _bytes(
     try:
         return await read_bytes(Request(request.scope, counted), limits.payload_bytes)
     except TooLarge:
-        if (
-            webhook_request.webhook is not None
-            and webhook_request.webhook.signing_secret is not None
-        ):
+        webhook = webhook_request.webhook
+        if webhook is not None and read_auth(webhook.config).signs_body:
             # A missing body has no signature.
             raise unknown_webhook() from None
         raise
@@ -266,15 +314,6 @@ def _bearer(shown: list[str]) -> bytes:
     return token.strip(" ").encode() if scheme.lower() == "bearer" else b""
 
 
-def _read_signature_headers(shown: dict[bytes, list[str]]) -> WebhookSignature | None:
-    found = [shown[name.encode()] for name in _SEAL]
-    return (
-        WebhookSignature(*(texts[0] for texts in found))
-        if all(len(one) == 1 for one in found)
-        else None
-    )
-
-
 def _id(text: str) -> UUID | None:
     try:
         return UUID(text)
@@ -282,7 +321,11 @@ def _id(text: str) -> UUID | None:
         return None
 
 
-def _respond(made: receivers.WebhookReceipt, address: str, scope: Scope) -> Response:
+def _respond(
+    made: receivers.WebhookReceipt | Mapping[str, Any], address: str, scope: Scope
+) -> Response:
+    if isinstance(made, Mapping):
+        return Response(as_json(made), 200, media_type="application/json")
     url = f"{address}{PREFIX}/runs/{made.run_id}"
     headers = {"Location": url}
     if made.repeated:
