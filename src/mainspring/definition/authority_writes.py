@@ -44,6 +44,7 @@ from mainspring.definition.grants import find_missing_grants
 from mainspring.definition.hosts import parse_template_host
 from mainspring.definition.json_schema.keywords import iterate_subschemas
 from mainspring.definition.script.findings import read_script_grants
+from mainspring.definition.secret_use import list_webhook_secrets
 from mainspring.definition.strict_json import encode_canonical, is_same_value
 from mainspring.definition.templates import has_syntax, parse_predicate, parse_template
 from mainspring.definition.tool_patterns import is_pattern, read_agent_grants
@@ -387,8 +388,11 @@ def _hears(known: Any, one: Any) -> bool:
 
 def _describe_trigger(one: EnabledTrigger, before: Sequence[EnabledTrigger], now: str) -> str:
     if one.type == _WEBHOOK:
-        signed = _auth(one) is not None
-        if any(known.type == _WEBHOOK for known in before):
+        signed = any(list_webhook_secrets(one.config))
+        known_webhooks = [known for known in before if known.type == _WEBHOOK]
+        if any(is_same_value(_auth(known), _auth(one)) for known in known_webhooks):
+            return "It now starts with more events of its webhook."
+        if known_webhooks:
             return (
                 "Calls of its webhook are checked in another way now."
                 if signed

@@ -47,8 +47,10 @@ def parse_body(raw: bytes, content_type: str, limits: Limits) -> ParsedBody:
     kind = kind.strip().lower()
     if kind == _FORM:
         return ParsedBody(_parse_form(raw))
-    if kind in ("", "application/json", "text/json") or kind.endswith("+json"):
+    if kind in ("application/json", "text/json") or kind.endswith("+json"):
         return _parse_json(raw, limits)
+    if not kind:
+        return _guess(raw, limits)
     if kind.startswith("text/") or kind == "application/xml" or kind.endswith("+xml"):
         return _decode_text(raw, parameters)
     raise Unsupported(
@@ -56,6 +58,16 @@ def parse_body(raw: bytes, content_type: str, limits: Limits) -> ParsedBody:
         code="content_type",
         suggestion="Send the body as application/json.",
     )
+
+
+def _guess(raw: bytes, limits: Limits) -> ParsedBody:
+    """A body without a type: JSON if it is that, else text."""
+    try:
+        return _parse_json(raw, limits)
+    except Invalid as refused:
+        if refused.code != "json_syntax":
+            raise
+        return _decode_text(raw, "")
 
 
 def build_payload(request: ReceivedRequest, auth: WebhookAuth, body: ParsedBody) -> dict[str, Any]:

@@ -283,6 +283,11 @@ WIDER: Final[list[tuple[AutomationAuthority, AutomationAuthority, list[str]]]] =
         ["Calls of its webhook need no signature any more."],
     ),
     (
+        may(triggers=(on("webhook", events=["push"]),)),
+        may(triggers=(on("webhook", events=["push", "issues"]),)),
+        ["It now starts with more events of its webhook."],
+    ),
+    (
         may(),
         may(triggers=(on("event", event_type="drive.file_added"),)),
         ["It now starts with all events of the type drive.file_added."],
@@ -540,6 +545,16 @@ def test_what_is_wider_is_named_and_the_way_back_needs_nobody(
 ) -> None:
     assert says(narrow, wide) == texts
     assert says(wide, narrow) == []
+
+
+def test_a_webhook_that_is_no_longer_signed_needs_consent() -> None:
+    address = on("webhook", auth={"type": "secret_url"})
+    assert says(may(triggers=(SIGNED,)), may(triggers=(address,))) == [
+        "Calls of its webhook need no signature any more."
+    ]
+    assert says(may(), may(triggers=(address,))) == [
+        "It now starts by a webhook, for everybody who knows the address."
+    ]
 
 
 @pytest.mark.parametrize(("one", "other"), ALIKE)

@@ -61,6 +61,9 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
+_TOKEN_PATH: Final = "/api/v1/hooks/"  # noqa: S105
+
+
 def problem_answer(problem: Problem, scope: Scope, status: int | None = None) -> Response:
     """The problem as a response to the request of this scope."""
     if problem.code in _AWAY and _is_out_of_space(scope):
@@ -68,7 +71,7 @@ def problem_answer(problem: Problem, scope: Scope, status: int | None = None) ->
         problem = storage_full_error()
     if isinstance(problem, (ConsentRequired, PersonRequired)):
         problem.locate(getattr(getattr(scope.get("app"), "state", None), "address", ""))
-    shown = {**problem.as_dict(), "instance": scope.get("path", "")}
+    shown = {**problem.as_dict(), "instance": mask_path(scope.get("path", ""))}
     headers = {}
     if status is not None:
         shown |= {"status": status, "title": _TITLES.get(status, problem.title)}
@@ -77,6 +80,11 @@ def problem_answer(problem: Problem, scope: Scope, status: int | None = None) ->
     if shown["status"] == 401:
         headers["WWW-Authenticate"] = "Bearer"
     return Response(as_json(shown), shown["status"], headers, MEDIA_TYPE)
+
+
+def mask_path(path: str) -> str:
+    """The path without the token of a secret address: problems end up in logs."""
+    return f"{_TOKEN_PATH}…" if path.startswith(_TOKEN_PATH) else path
 
 
 def _is_out_of_space(scope: Scope) -> bool:

@@ -26,6 +26,10 @@ def webhook(**mapping: Any) -> dict[str, Any]:
     return {"type": "webhook", "config": {"input_mapping": mapping}}
 
 
+def called(**auth: Any) -> dict[str, Any]:
+    return {"type": "webhook", "config": {"auth": auth}}
+
+
 def event(kind: Any, **filters: Any) -> dict[str, Any]:
     return {"type": "event", "config": {"event_type": kind, "filters": filters}}
 
@@ -70,6 +74,26 @@ def test_a_sound_trigger_is_accepted(trigger: dict[str, Any]) -> None:
         (webhook(topic="$.a["), "input_mapping/topic", "path_syntax"),
         (webhook(topic=5), "input_mapping/topic", "type"),
         (webhook(topik="$.a"), "input_mapping/topik", "unknown_input"),
+        (called(type="signature", provider="githb", secret="key"), "auth/provider", "enum"),
+        (called(type="signature", secret="key"), "auth", "required"),
+        (called(type="signature", provider="github"), "auth", "required"),
+        (called(type="signature", provider="custom", secret="key"), "auth", "required"),
+        (called(type="basic", secret="key"), "auth", "required"),
+        (called(type="header", secret="key"), "auth", "required"),
+        (called(type="secret_url", secret="key"), "auth/secret", "webhook_auth"),
+        (
+            called(type="signature", provider="custom", secret="k", header="X", signed="{id}"),
+            "auth/signed",
+            "pattern",
+        ),
+        (
+            {
+                "type": "webhook",
+                "config": {"auth": {"type": "bearer"}, "signature": {"secret": "key"}},
+            },
+            "signature",
+            "webhook_auth",
+        ),
         (event("files.*"), "event_type", "pattern"),
         (event(5), "event_type", "type"),
         (event("a.b", name={"like": 5}), "filters/name/like", "filter_operator"),

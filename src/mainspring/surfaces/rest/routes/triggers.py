@@ -17,6 +17,7 @@ from starlette.responses import Response
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.roles import Permission
 from mainspring.definition.model import TriggerType
+from mainspring.definition.secret_use import list_webhook_secrets
 from mainspring.store.database import Connection
 from mainspring.surfaces.rest.auth import SignedIn
 from mainspring.surfaces.rest.paging import PAGE, Limit, Page
@@ -28,6 +29,7 @@ from mainspring.surfaces.services import ApplicationServices
 from mainspring.triggers.fire_history import last_payload, list_fire_times
 from mainspring.triggers.schedule import read_schedule
 from mainspring.triggers.trigger_changes import change
+from mainspring.triggers.webhook_signatures import read_auth
 from mainspring.workspace.automations import read_trigger, read_triggers, switch
 from mainspring.workspace.consents import change_by
 from mainspring.workspace.webhooks import revoke, rotate
@@ -218,7 +220,11 @@ def _tokens(made: APIRouter, services: ApplicationServices) -> None:
                 tx, caller.workspace_id, automation_id, slug, caller.member_id
             )
             caller.detail["hint"] = hint
-        shown = {"token": plain, "hint": hint, "url": _fire_url(services, automation_id)}
+            found = await read_trigger(tx, caller.workspace_id, automation_id, slug)
+        url = _fire_url(services, automation_id)
+        if read_auth(found["config"]).type == "secret_url":
+            url = f"{services.settings.address}{PREFIX}/hooks/{plain}"
+        shown = {"token": plain, "hint": hint, "url": url}
         return JsonAnswer(shown, status_code=201)
 
     @made.delete(
@@ -302,7 +308,7 @@ def _describe_trigger(services: ApplicationServices, found: Mapping[str, Any]) -
     shown = {name: found[name] for name in TriggerShape.model_fields if name in found}
     webhook, hint = found["type"] == "webhook", found["secret_hint"]
     url = _fire_url(services, found["automation_id"]) if webhook else None
-    signed = webhook and "signature" in found["config"]
+    signed = webhook and any(list_webhook_secrets(found["config"]))
     return {
         **shown,
         "next_fires": _next_fires(found, services.clock.now()),

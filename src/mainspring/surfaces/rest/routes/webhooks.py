@@ -26,7 +26,7 @@ from mainspring.contracts.errors import Conflict, InternalError, Invalid, Proble
 from mainspring.definition.strict_json import read_json
 from mainspring.surfaces.rest.idempotency import KEY_HEADER, REPLAY
 from mainspring.surfaces.rest.middleware import close
-from mainspring.surfaces.rest.problems import MEDIA_TYPE, problem_answer, problems
+from mainspring.surfaces.rest.problems import MEDIA_TYPE, mask_path, problem_answer, problems
 from mainspring.surfaces.rest.request_bodies import LARGE, as_json, check_content_type, read_bytes
 from mainspring.surfaces.rest.route_access import public
 from mainspring.surfaces.rest.router import PREFIX, router
@@ -347,7 +347,7 @@ def _failed_response(
     shown = {
         **made.problem.as_dict(),
         "status": status,
-        "instance": scope["path"],
+        "instance": mask_path(scope["path"]),
         "run_id": made.run_id,
         "url": url,
     }
