@@ -3,7 +3,7 @@
 python -m bench.peers                 everything; peers are installed into a cache folder
 python -m bench.peers --only DBOS     one of them, next to ours and the floor (may be repeated)
 python -m bench.peers --runs 100      at most so many runs of each
-python -m bench.peers --save          the same, kept as results.json and docs/operations/benchmarks-peers.md
+python -m bench.peers --save          kept as results.json and docs/operations/benchmarks-peers.md
 python -m bench.peers --save --results A --page B      the same, kept elsewhere
 """
 

@@ -43,7 +43,7 @@ from mainspring.surfaces.mcp.mount import check_address
 from mainspring.surfaces.rest.oauth import read_form, read_query, showing
 from mainspring.surfaces.rest.paging import read_cursor, write_cursor
 from mainspring.surfaces.rest.request_bodies import read_json_body
-from mainspring.triggers.webhook_auth import WebhookSignature, is_genuine, read_secret
+from mainspring.triggers.webhook_signatures import PROVIDERS, STANDARD, ReceivedRequest
 from mainspring.workspace.boards.columns import RowValidator, find_column_problems
 from mainspring.workspace.pages.content import parse_event_time
 from scripts.fuzz.envelope_targets import around
@@ -95,9 +95,15 @@ def _date(data: bytes) -> Any:
 
 def _signature(data: bytes) -> Any:
     parts = [*data.split(b"\n", 3), b"", b"", b""]
-    key = read_secret(as_text(parts[3])) or b"key"
-    signature = WebhookSignature(*(part.decode("latin-1") for part in parts[:3]))
-    return is_genuine(signature, b"{}", key, _NOW)
+    id_, timestamp, signature = (part.decode("latin-1") for part in parts[:3])
+    schemes = [STANDARD, *(one for provider in PROVIDERS.values() for one in provider.schemes)]
+    for scheme in schemes:
+        headers = {scheme.header: signature}
+        headers |= {scheme.timestamp_header: timestamp} if scheme.timestamp_header else {}
+        headers |= {scheme.id_header: id_} if scheme.id_header else {}
+        request = ReceivedRequest("POST", "https://example.com/hook", headers, b"{}")
+        scheme.is_signed(request, [as_text(parts[3])], _NOW)
+    return None
 
 
 def _webhook(data: bytes) -> Any:

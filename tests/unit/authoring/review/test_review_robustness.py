@@ -14,7 +14,7 @@ from mainspring.authoring.review.explain import MOST_LINES, explain
 from mainspring.authoring.review.flags import find_flags
 from mainspring.authoring.review.grants import grants_of
 from mainspring.authoring.review.impact import impact_of
-from mainspring.authoring.review.quoting import MOST_FLAGS
+from mainspring.authoring.review.quoting import LONGEST_SENTENCE, LONGEST_STEP, MOST_FLAGS
 from mainspring.authoring.review.schemas import IMPACT_SCHEMA
 from mainspring.authoring.review.view import ReviewFacts
 from mainspring.contracts.limits import Limits
@@ -171,9 +171,11 @@ def test_any_document_is_reviewed_within_bounds_and_every_pointer_resolves(
     before = dict(facts.before or {})
     texts = describe_changes(list_changes(before, made), before, made, WORDS)
     assert len(texts) <= MOST_SENTENCES
-    for text in (*lines, *(flag.text for flag in found), *texts):
-        assert 0 < len(text) <= 400
-        assert text.isprintable()
+    # The first line sums up; those after it show everything that a step sends.
+    for text in (lines[0], *(flag.text for flag in found), *texts):
+        assert 0 < len(text) <= LONGEST_SENTENCE
+    assert all(0 < len(line) <= LONGEST_STEP for line in lines)
+    assert all(text.isprintable() for text in (*lines, *(flag.text for flag in found), *texts))
 
 
 def test_a_document_at_the_limit_is_read_in_part_and_still_answered() -> None:
