@@ -47,7 +47,7 @@ EXCEPTIONS = {
             "triggers/presets.py",
             "workspace/boards/schemas.py",
         ),
-        _SENDERS: ("triggers/webhook_signatures.py", "triggers/webhook.py"),
+        _SENDERS: ("triggers/webhook_signatures.py",),
         _HISTORY: ("definition/upgrade/v1_0.py", "definition/upgrade/v1_1.py"),
         _CHANNEL: (
             "actions/approval.py",
