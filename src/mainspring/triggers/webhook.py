@@ -15,7 +15,8 @@ _SECRET_NAME: Final[dict[str, Any]] = {
 }
 _HEADER_NAME: Final[dict[str, Any]] = {
     "type": "string",
-    "pattern": "^[A-Za-z0-9-]{1,100}$",
+    "pattern": "^[A-Za-z0-9-]+$",
+    "maxLength": 100,
     "x-mainspring-says": "A header's name is letters, digits and dashes.",
 }
 _AUTH: Final[dict[str, Any]] = {
@@ -49,7 +50,8 @@ _AUTH: Final[dict[str, Any]] = {
         "username": {
             "description": "For basic.",
             "type": "string",
-            "pattern": "^[^:\\x00-\\x1f]{1,200}$",
+            "pattern": "^[^:\\x00-\\x1f]+$",
+            "maxLength": 200,
             "x-mainspring-says": "A user name has no colon and no control characters.",
         },
         "header": {
