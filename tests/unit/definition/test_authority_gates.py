@@ -158,3 +158,50 @@ def test_a_step_that_is_moved_after_failure_is_done_without_the_answer() -> None
     assert found([ask(), mail], [ask()], failed=([], [mail])) == [
         ("/execution/on_failure/0", without("mail"))
     ]
+
+
+def held(**more: Any) -> dict[str, Any]:
+    """A write that a person confirms."""
+    return {**do("tell", "slack_post"), **more}
+
+
+def unheld(name: str) -> str:
+    return f"It now does {name} (http_fetch) without the answer to the write of tell."
+
+
+@pytest.mark.parametrize("approval", [None, "ask", "auto", "automatically", {"x": "automatic"}])
+def test_a_held_write_that_the_run_does_not_wait_for_any_more_frees_other_steps(
+    approval: Any,
+) -> None:
+    # A step is not reported for its own answer, and one with a similar id is another step.
+    others = [do("tell2"), do("te")]
+    before = [held(approval=approval, on_hold="wait"), *others]
+    after = [held(approval=approval, on_hold="continue"), *others]
+    assert found(before, after) == [("/plan/1", unheld("tell2")), ("/plan/2", unheld("te"))]
+    assert found(after, before) == []
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"on_hold": "wait", "approval": "automatic"},
+        {"on_hold": "continue"},
+        {"on_hold": "wai"},
+        {"on_hold": "waiting"},
+        {},
+    ],
+)
+def test_a_write_that_the_run_never_waited_for_frees_nothing(settings: dict[str, Any]) -> None:
+    assert found([held(**settings), do("send")], [do("send")]) == []
+
+
+@pytest.mark.parametrize("approval", [None, "automatic", "as", "asking"])
+def test_only_a_step_that_asks_itself_needs_no_answer_to_the_write_before_it(
+    approval: str | None,
+) -> None:
+    def after_write(mode: str | None) -> list[tuple[str, str]]:
+        send = {**do("send"), "approval": mode}
+        return found([held(on_hold="wait"), send], [send])
+
+    assert after_write(approval) == [("/plan/0", unheld("send"))]
+    assert after_write("ask") == []
