@@ -15,7 +15,7 @@ from tests.kit.bench import document, step
 Plan = dict[str, Any]
 
 
-def _post(text: str = "hi", channel: str = "#a", **more: Any) -> Plan:
+def _post(text: Any = "hi", channel: str = "#a", **more: Any) -> Plan:
     config = {"channel": channel, "text": text}
     return step("tell", "slack_post", config, **{"approval": "automatic", **more})
 
@@ -61,9 +61,13 @@ def _filled(value: str) -> dict[str, Plan]:
         "further name": document(_compute(value, output_as="zed"), _post("{{ zed }}")),
         "step id": document(_compute(value, output_as="zed"), _post("{{ steps.draw }}")),
         "bare name": document(_compute(value), _post("{{ draw }}")),
+        "list": document(_compute(value), _post(["{{ steps.draw }}"])),
         "all steps": document(_compute(value), _post("{{ steps | tojson }}")),
         "set": document(_compute(value), _post("{% set all = steps %}{{ all.draw }}")),
         "all inputs": _default(value, _post("{{ inputs | tojson }}")),
+        "all inputs of a trigger": _default(
+            "#a", _post("{{ inputs | tojson }}"), triggers=[_trigger(DAILY, {"to": value})]
+        ),
         "computed key": _default(value, _post("{{ inputs['t' ~ 'o'] }}")),
         "script": document(_script(value), _post("{{ steps.draw }}")),
         "input of a script": document(

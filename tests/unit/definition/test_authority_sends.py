@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 
 from mainspring.contracts.agent import AGENT_RUN, AGENT_TASK
+from mainspring.contracts.limits import Limits
 from mainspring.definition.authority_writes import (
     StepsWithDefaults,
     find_added_sends,
     hash_outgoing,
     list_outgoing_by,
     read_input_defaults,
+    read_writes,
 )
 from mainspring.definition.traits import flatten_steps
 
@@ -134,6 +136,15 @@ def test_what_cannot_be_read_may_read_anything(setting: str) -> None:
     assert len({hash_outgoing(found.steps[-1], found) for found in names}) == 2
 
 
+def test_a_text_that_is_too_long_for_a_template_reads_nothing_without_one() -> None:
+    def post(end: str) -> dict[str, Any]:
+        return step("post", "slack_post", text="x" * Limits().template_bytes + end)
+
+    assert sent(shape("a", "x"), post("y")) == sent(shape("a", "z"), post("y"))
+    unread = post("{{ steps.b }}")
+    assert sent(shape("a", "x"), unread) != sent(shape("a", "z"), unread)
+
+
 @pytest.mark.parametrize("read", ["secrets.who", "steps.who", "steps", "run.who"])
 def test_what_is_read_of_something_else_is_no_input(read: str) -> None:
     text = step("post", "slack_post", text=f"{{{{ {read} }}}}")
@@ -176,6 +187,11 @@ def test_the_defaults_of_a_definition_are_those_that_it_gives(
     document: Any, defaults: dict[str, Any]
 ) -> None:
     assert read_input_defaults(document) == defaults
+
+
+@pytest.mark.parametrize("document", [{}, {"name": None, "triggers": None, "inputs": None}])
+def test_a_definition_that_leaves_everything_out_sends_nothing(document: dict[str, Any]) -> None:
+    assert read_writes(document) == StepsWithDefaults()
 
 
 def _more(
