@@ -10,16 +10,43 @@ import pytest
 import pytest_asyncio
 
 from mainspring.connections.accounts.service import AccountConnectionService
+from mainspring.contracts.capability import Annotations, Capability, ConnectionRoute, Effect
 from mainspring.contracts.context import Actor
-from mainspring.contracts.errors import PermissionDenied, Problem
+from mainspring.contracts.errors import PermissionDenied, PersonRequired, Problem
 from mainspring.contracts.ids import generate_id
+from mainspring.contracts.registry import Registry, Vocabulary
 from mainspring.contracts.roles import Role
 from mainspring.store.database import Database
 from mainspring.workspace.accounts import rows
+from tests.kit.consent_rows import Version, put_automation
 from tests.kit.tenants import add_person, add_workspace
 
 HERE, THERE = generate_id(), generate_id()
 GMAIL: Any = SimpleNamespace(id="gmail", name="Gmail", manifest={"id": "gmail"})
+
+
+async def _send(*_: Any) -> dict[str, Any]:
+    return {}
+
+
+SEND = Capability(
+    id="gmail.send_with_either",
+    description="Send with the connection or with a secret.",
+    input_schema={"type": "object"},
+    output_schema={"type": "object"},
+    handler=_send,
+    annotations=Annotations(
+        effect=Effect.SEND,
+        route=ConnectionRoute(
+            "gmail", frozenset({"gmail.example"}), "used", secrets=frozenset({"gmail_token"})
+        ),
+    ),
+)
+
+
+async def _words(workspace_id: UUID, documents: Any) -> Vocabulary:
+    del documents
+    return await Registry(capabilities=[SEND]).of(workspace_id)
 
 
 class People:
@@ -27,8 +54,8 @@ class People:
 
     def __init__(self, database: Database, ann: UUID, ben: UUID, theirs: UUID) -> None:
         self.database, self.ann, self.ben, self.theirs = database, ann, ben, theirs
-        # Sharing and withdrawing need the database alone.
-        self._service = AccountConnectionService(())
+        # Sharing and withdrawing need the database, and what the workspace can do.
+        self._service = AccountConnectionService((), words=_words)
         needed: Any = SimpleNamespace(database=database)
         self._service._parts = needed
 
@@ -74,8 +101,8 @@ class People:
         actor = Actor(HERE, "member", person, role=Role.ADMIN)
         return await self._service.share(actor, GMAIL)
 
-    async def withdraw(self, person: UUID, role: Role) -> bool:
-        actor = Actor(HERE, "member", person, role=role)
+    async def withdraw(self, person: UUID, role: Role, *, by_program: bool = False) -> bool:
+        actor = Actor(HERE, "member", person, role=role, by_program=by_program)
         return await self._service.withdraw(actor, GMAIL)
 
 
@@ -159,6 +186,7 @@ async def test_a_member_shares_their_own_and_there_is_one_for_all(people: People
     with pytest.raises(Problem) as refused:
         await people.share(people.ann)
     assert refused.value.code == "not_connected"
+    assert refused.value.detail == "You are not connected to Gmail."
     anns, bens = await people.connect(people.ann), await people.connect(people.ben)
     before = await people.shared()
     assert await people.share(people.ann) is True
@@ -185,3 +213,42 @@ async def test_its_holder_or_an_admin_withdraws_it(people: People) -> None:
     await people.share(people.ann)
     assert await people.withdraw(people.ben, Role.ADMIN) is True
     assert (await people.shared())[shared] is False
+
+
+async def test_a_member_without_a_connection_has_nothing_to_share_beside_the_shared_one(
+    people: People,
+) -> None:
+    await people.connect(people.ann, shared=True)
+    assert await people.share(people.ben) is False
+    # A sign-in that is not finished is a connection of their own, and is kept.
+    unfinished = await people.connect(people.ben, "sign_in")
+    before = await people.shared()
+    with pytest.raises(Problem) as refused:
+        await people.share(people.ben)
+    assert refused.value.code == "shared_already"
+    assert await people.shared() == before
+    assert unfinished in before
+
+
+async def test_a_program_does_not_withdraw_what_an_agreed_automation_writes_over(
+    people: People,
+) -> None:
+    shared = await people.connect(people.ann, shared=True)
+    assert await people.withdraw(people.ann, Role.OWNER, by_program=True) is True
+    await people.share(people.ann)
+    document = {"schema_version": "1.2", "name": "Test", "goal": "Test.", "plan": []}
+    sends = Version(document, [{"capability": SEND.id, "params": {}}])
+    async with people.database.transaction() as tx:
+        await put_automation(
+            tx,
+            HERE,
+            generate_id(),
+            sends,
+            agreed_version=1,
+            agreed_by=people.ben,
+            agreed_via="page",
+        )
+    with pytest.raises(PersonRequired):
+        await people.withdraw(people.ann, Role.OWNER, by_program=True)
+    assert (await people.shared())[shared] is True
+    assert await people.withdraw(people.ann, Role.OWNER) is True

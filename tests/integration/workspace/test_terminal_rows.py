@@ -172,6 +172,21 @@ async def test_a_confirmation_is_of_one_call_alone() -> None:
     assert terminal_session.CONFIRMED_HEADER == "X-Terminal-Confirmed"
 
 
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        ("mst_" + "aZ9_-" * 8 + "abc", True),
+        ("mst_" + "a" * 42, False),
+        ("mst_" + "a" * 44, False),
+        ("mst_" + "a" * 42 + "+", False),
+        ("mat_" + "a" * 43, False),
+        ("", False),
+    ],
+)
+async def test_the_session_of_a_terminal_is_known_by_its_form(text: str, is_one: bool) -> None:
+    assert terminal_session.is_terminal_session(text) is is_one
+
+
 async def test_a_code_has_eight_consonants(rows: Rows) -> None:
     mails = set(rows.mine.code + rows.other.code) - {"-"}
     assert mails <= set("BCDFGHJKLMNPQRSTVWXZ")
