@@ -26,6 +26,7 @@ from mainspring.definition.authority import AuthorityAddition, find_additions
 from mainspring.definition.traits import UNDECLARED
 from mainspring.store.database import Connection, Database
 from mainspring.workspace import consents
+from mainspring.workspace.automations import read_grants
 from mainspring.workspace.consent_rows import (
     NOTHING_NEW,
     AutomationConsent,
@@ -42,6 +43,7 @@ from mainspring.workspace.consent_rows import (
     renew_consent,
 )
 from mainspring.workspace.consents import NOTHING, AgreedAuthority
+from mainspring.workspace.proposals import drop_proposal, store_proposal
 from mainspring.workspace.repeat_consents import check_may_repeat, load_repeat_consent
 from tests.kit.consent_rows import CLOCK, Version, put_automation, version
 from tests.kit.run_rows import add_run
@@ -979,3 +981,81 @@ async def test_a_digest_is_of_everything_that_was_shown() -> None:
         compute_consent_digest(ONE, 1, "edit", (A,), refused=True),
     ]
     assert len({digest, *others}) == 7
+
+
+async def test_what_a_program_adds_leaves_a_message_unless_its_caller_says_otherwise(
+    rows: Database,
+) -> None:
+    async with rows.transaction() as tx:
+        await _put(tx, NARROW, agreed=1)
+        agreed = await consents.load_baseline(tx, HERE, ONE, CLIENT)
+        await _in_force(tx, WIDE)
+        asked = await consents.ask_if_wider(tx, HERE, ONE, agreed, CLIENT, tell=False)
+        assert asked is not None
+        assert await _messages(tx) == []
+        await tx.execute("DELETE FROM consents")
+        assert await consents.ask_if_wider(tx, HERE, ONE, agreed, CLIENT) is not None
+        assert len(await _messages(tx)) == 1
+
+
+async def test_a_definition_is_compared_with_what_was_agreed_to_before_it_is_saved() -> None:
+    document, grants = WIDE.document, read_grants(WIDE.grants)
+    narrow = await consents.find_consent_additions(
+        NOTHING, NARROW.document, read_grants(NARROW.grants), UNDECLARED
+    )
+    wide = await consents.find_consent_additions(NOTHING, document, grants, UNDECLARED)
+    assert A in narrow
+    assert set(wide) - set(narrow) == {replace(B, says="It may send requests to b.example.")}
+
+
+@pytest.mark.parametrize(("about", "in_force"), [(1, 2), (1, 12), (12, 1)])
+async def test_a_question_about_another_version_than_the_one_in_force_is_not_answered(
+    rows: Database, about: int, in_force: int
+) -> None:
+    async with rows.transaction() as tx:
+        await _put(tx, *[NARROW] * in_force)
+        asked = await _asked(tx, about)
+        for agree in (True, False):
+            with pytest.raises(Conflict) as stale:
+                await consents.answer_consent(
+                    tx, HERE, asked.id, asked.digest.hex(), ANN, agree=agree
+                )
+            assert stale.value.code == "consent_overtaken"
+        assert (await _latest(tx)).status == "waiting"
+        assert (await _kept(tx))[0] is None
+
+
+async def test_a_proposal_that_a_program_saved_is_marked_until_the_question_is_answered(
+    rows: Database,
+) -> None:
+    def is_marked(asked: AutomationConsent) -> bool:
+        return any("a request in words" in one.says for one in asked.additions)
+
+    async with rows.transaction() as tx:
+        await _put(tx, NARROW)
+        assert not is_marked(await _asked(tx))
+        body = {"document": NARROW.document}
+        proposal = await store_proposal(tx, HERE, ANN, body, None)
+        assert is_marked(await _asked(tx))
+        # It stays marked without the proposal, as long as nobody has answered.
+        await drop_proposal(tx, HERE, proposal.id)
+        asked = await _asked(tx, added=(A, B))
+        assert is_marked(asked)
+        assert asked.additions[:-1] == (A, B)
+        await record_answer(tx, HERE, asked, "agreed", ANN)
+        assert not is_marked(await _asked(tx))
+
+
+async def test_a_question_about_a_run_names_the_run(rows: Database) -> None:
+    async with rows.transaction() as tx:
+        await _put(tx, WIDE, NARROW, agreed=2)
+    run_id = await _run(rows, 1, "live")
+    async with rows.transaction() as tx:
+        asked = await load_repeat_consent(tx, HERE, run_id)
+        assert asked is not None
+        shown = consents.format_consent(asked)
+        assert (shown["run_id"], shown["consent_id"]) == (str(run_id), str(run_id))
+        # What somebody else asked is about no run.
+        for kind in ("client", "repeated", "rep"):
+            other = consents.format_consent(replace(asked, asked_kind=kind))
+            assert other == {**shown, "run_id": None}
