@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -463,3 +463,45 @@ async def test_a_webhook_of_an_automation_that_is_stopped_too_stays_suspended(ro
     assert len((await rows.take()).webhooks) == 1
     assert (rows.bens, "adas") in await rows.suspended()
     assert (await rows.makers())[rows.bens, "adas"] == rows.ben
+
+
+async def test_those_who_left_are_listed_with_the_time_that_was_recorded_here(rows: Rows) -> None:
+    await rows.leave()
+    async with rows.database.transaction() as tx:
+        await stop_member_resources(tx, rows.ben, HERE, why="left")
+        for space in (HERE, THERE):
+            await record_departure(tx, space, rows.ben)
+        await tx.execute("DELETE FROM members WHERE user_id = $1", rows.ben)
+        await tx.execute(
+            "UPDATE former_members SET left_at = $1 WHERE workspace_id = $2 AND user_id = $3",
+            LONG_AGO,
+            HERE,
+            rows.ada,
+        )
+        await tx.execute(
+            "UPDATE former_members SET left_at = $1 WHERE workspace_id = $2",
+            LONG_AGO - timedelta(days=1),
+            THERE,
+        )
+        ben, ada = await list_leavers(tx, HERE)
+    assert (ada["id"], ada["left_at"]) == (rows.ada, LONG_AGO)
+    assert ben["id"] == rows.ben
+    assert ben["left_at"] > LONG_AGO
+
+
+async def test_a_missed_run_that_was_replayed_is_missed_no_more(rows: Rows) -> None:
+    runs = [
+        await add_run(rows.database, HERE, rows.active, status="skipped", reason="owner_left")
+        for _ in range(3)
+    ]
+    await rows.leave()
+    assert (await rows.estate()).automations[0].missed == 3
+    await add_run(rows.database, HERE, rows.active, replay_of=runs[0])
+    assert (await rows.estate()).automations[0].missed == 2
+
+
+async def test_a_webhook_without_a_token_is_not_named_when_its_maker_leaves(rows: Rows) -> None:
+    await rows.database.execute("UPDATE triggers SET secret_hash = NULL")
+    await rows.leave()
+    ((_, lines),) = await rows.messages()
+    assert lines[1:-1] == ["- digest"]
