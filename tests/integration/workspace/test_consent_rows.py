@@ -1059,3 +1059,29 @@ async def test_a_question_about_a_run_names_the_run(rows: Database) -> None:
         for kind in ("client", "repeated", "rep"):
             other = consents.format_consent(replace(asked, asked_kind=kind))
             assert other == {**shown, "run_id": None}
+
+
+async def test_what_a_program_saves_of_a_proposal_marks_an_open_question(rows: Database) -> None:
+    async with rows.transaction() as tx:
+        await _put(tx, NARROW, agreed=1)
+        agreed = await consents.load_baseline(tx, HERE, ONE, CLIENT)
+        await _in_force(tx, WIDE)
+        await _asked(tx, 2, agreed=AgreedAuthority(1, None), added=(B,))
+        await store_proposal(tx, HERE, ANN, {"document": WIDE.document}, None)
+        # What a person saves is not from words, although it has the steps of the proposal.
+        by_person = await consents.ask_if_wider(tx, HERE, ONE, None, PERSON)
+        assert by_person is not None
+        assert by_person.additions == (B,)
+        by_program = await consents.ask_if_wider(tx, HERE, ONE, agreed, CLIENT)
+        assert by_program is not None
+        assert by_program.additions[:-1] == (B,)
+        assert by_program.additions[-1].capability == "propose_automation"
+
+
+async def test_an_archived_automation_is_changed_and_compared_too(rows: Database) -> None:
+    async with rows.transaction() as tx:
+        await _put(tx, NARROW, state="archived", agreed=1)
+        _, asked = await consents.change_by(tx, HERE, ONE, CLIENT, lambda: _in_force(tx, WIDE))
+        assert asked is not None
+        assert asked.additions == (B,)
+        assert (await _kept(tx))[3] == "archived"

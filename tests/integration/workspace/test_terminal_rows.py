@@ -170,6 +170,8 @@ async def test_a_confirmation_is_of_one_call_alone() -> None:
     ]
     assert len({given, *others}) == 4
     assert terminal_session.CONFIRMED_HEADER == "X-Terminal-Confirmed"
+    # The CLI and the server may have different versions: both know the same limit.
+    assert terminal_session.MOST_CONFIRMED_BYTES == 1024 * 1024
 
 
 @pytest.mark.parametrize(
