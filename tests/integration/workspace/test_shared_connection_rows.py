@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
@@ -11,18 +13,25 @@ import pytest_asyncio
 
 from mainspring.connections.accounts.service import AccountConnectionService
 from mainspring.contracts.capability import Annotations, Capability, ConnectionRoute, Effect
-from mainspring.contracts.context import Actor
+from mainspring.contracts.context import Actor, Transaction
 from mainspring.contracts.errors import PermissionDenied, PersonRequired, Problem
 from mainspring.contracts.ids import generate_id
+from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Registry, Vocabulary
 from mainspring.contracts.roles import Role
 from mainspring.store.database import Database
 from mainspring.workspace.accounts import rows
+from mainspring.workspace.vault import SecretScope, Vault, connection_scope
 from tests.kit.consent_rows import Version, put_automation
+from tests.kit.lock_waits import until_in_line
 from tests.kit.tenants import add_person, add_workspace
 
 HERE, THERE = generate_id(), generate_id()
-GMAIL: Any = SimpleNamespace(id="gmail", name="Gmail", manifest={"id": "gmail"})
+GMAIL: Any = SimpleNamespace(
+    id="gmail",
+    name="Gmail",
+    manifest={"id": "gmail", "auth": {"revoke_url": "https://gmail.example/revoke"}},
+)
 
 
 async def _send(*_: Any) -> dict[str, Any]:
@@ -52,12 +61,21 @@ async def _words(workspace_id: UUID, documents: Any) -> Vocabulary:
 class People:
     """Ann and Ben here, and somebody there who has shared a connection of theirs."""
 
-    def __init__(self, database: Database, ann: UUID, ben: UUID, theirs: UUID) -> None:
+    def __init__(
+        self, database: Database, vault: Vault, ann: UUID, ben: UUID, theirs: UUID
+    ) -> None:
         self.database, self.ann, self.ben, self.theirs = database, ann, ben, theirs
-        # Sharing and withdrawing need the database, and what the workspace can do.
+        self.vault = vault
+        # The connections that ended, as others are notified.
+        self.ended: list[tuple[UUID, str]] = []
+        # Only these parts are needed, and what the workspace can do.
         self._service = AccountConnectionService((), words=_words)
-        needed: Any = SimpleNamespace(database=database)
+        needed: Any = SimpleNamespace(database=database, vault=vault, changed=self._changed)
         self._service._parts = needed
+
+    async def _changed(self, tx: Transaction, row: rows.AccountRow, what: str) -> None:
+        del tx
+        self.ended.append((row.id, what))
 
     async def connect(
         self,
@@ -67,20 +85,36 @@ class People:
         shared: bool = False,
         space: UUID = HERE,
         integration: str = "gmail",
+        account: str = "",
     ) -> UUID:
         made = generate_id()
         await self.database.execute(
             "INSERT INTO integration_connections (workspace_id, id, owner_id, integration, label, "
-            "auth, state, shared_at) VALUES ($1, $2, $3, $4, 'x', 'token', $5, "
-            "CASE WHEN $6 THEN now() - interval '1 day' END)",
+            "auth, state, shared_at, account) VALUES ($1, $2, $3, $4, 'x', 'token', $5, "
+            "CASE WHEN $6 THEN now() - interval '1 day' END, $7)",
             space,
             made,
             person,
             integration,
             state,
             shared,
+            account,
         )
         return made
+
+    async def agreed(self, owner: UUID) -> None:
+        """An automation of this owner that writes over the connection, or with a secret."""
+        document = {"schema_version": "1.2", "name": "Test", "goal": "Test.", "plan": []}
+        sends = Version(document, [{"capability": SEND.id, "params": {}}])
+        who = {"agreed_by": self.ben, "agreed_via": "page", "created_by": owner}
+        async with self.database.transaction() as tx:
+            await put_automation(tx, HERE, generate_id(), sends, agreed_version=1, **who)
+
+    async def disconnect(
+        self, person: UUID, *, by_program: bool = False
+    ) -> tuple[bool, str | None]:
+        actor = Actor(HERE, "member", person, role=Role.EDITOR, by_program=by_program)
+        return await self._service.disconnect(actor, GMAIL)
 
     async def usable(self, person: UUID, *, shared: bool = True) -> UUID | None:
         found = await rows.find_usable_account(self.database, HERE, person, "gmail", shared=shared)
@@ -107,12 +141,13 @@ class People:
 
 
 @pytest_asyncio.fixture
-async def people(database: Database) -> People:
+async def people(database: Database, tmp_path: Path) -> People:
     for space in (HERE, THERE):
         await add_workspace(database, space, "one of two")
     ann, ben = [(await add_person(database, HERE)).id for _ in range(2)]
     theirs = (await add_person(database, THERE)).id
-    found = People(database, ann, ben, theirs)
+    vault = Vault(database, tmp_path / "master.key", Limits())
+    found = People(database, vault, ann, ben, theirs)
     await found.connect(theirs, shared=True, space=THERE)
     # Another integration of the same people, shared here too.
     await found.connect(ann, shared=True, integration="slack")
@@ -236,19 +271,83 @@ async def test_a_program_does_not_withdraw_what_an_agreed_automation_writes_over
     shared = await people.connect(people.ann, shared=True)
     assert await people.withdraw(people.ann, Role.OWNER, by_program=True) is True
     await people.share(people.ann)
-    document = {"schema_version": "1.2", "name": "Test", "goal": "Test.", "plan": []}
-    sends = Version(document, [{"capability": SEND.id, "params": {}}])
-    async with people.database.transaction() as tx:
-        await put_automation(
-            tx,
-            HERE,
-            generate_id(),
-            sends,
-            agreed_version=1,
-            agreed_by=people.ben,
-            agreed_via="page",
-        )
+    await people.agreed(people.ben)
     with pytest.raises(PersonRequired):
         await people.withdraw(people.ann, Role.OWNER, by_program=True)
     assert (await people.shared())[shared] is True
     assert await people.withdraw(people.ann, Role.OWNER) is True
+
+
+async def test_a_program_does_not_end_a_connection_that_a_secret_would_replace(
+    people: People,
+) -> None:
+    await people.agreed(people.ann)
+    own = await people.connect(people.ann)
+    # Without another account the automation cannot write at all.
+    assert await people.disconnect(people.ann, by_program=True) == (True, None)
+    assert people.ended == [(own, "disconnected")]
+    await people.vault.set(SecretScope(HERE, people.ann), "gmail_token", "ours")
+    # A sign-in that is not finished was never written over.
+    await people.connect(people.ann, "sign_in")
+    assert await people.disconnect(people.ann, by_program=True) == (False, None)
+    again = await people.connect(people.ann)
+    with pytest.raises(PersonRequired):
+        await people.disconnect(people.ann, by_program=True)
+    assert again in await people.shared()
+    assert await people.disconnect(people.ann) == (True, None)
+    assert again not in await people.shared()
+    assert await people.disconnect(people.ann) == (False, None)
+
+
+@pytest.mark.parametrize("account", ["ours", "theirs"])
+async def test_a_program_does_not_end_a_connection_that_a_shared_account_would_replace(
+    people: People, account: str
+) -> None:
+    await people.agreed(people.ann)
+    own = await people.connect(people.ann, account="ours")
+    await people.connect(people.ben, shared=True, account=account)
+    if account == "ours":
+        assert await people.disconnect(people.ann, by_program=True) == (True, None)
+        return
+    with pytest.raises(PersonRequired):
+        await people.disconnect(people.ann, by_program=True)
+    assert own in await people.shared()
+
+
+async def test_a_connection_that_somebody_else_ended_meanwhile_was_not_ended_here(
+    people: People,
+) -> None:
+    own = await people.connect(people.ann)
+    async with people.database.transaction() as tx:
+        await tx.execute("DELETE FROM integration_connections WHERE id = $1", own)
+        ending = asyncio.create_task(people.disconnect(people.ann))
+        await until_in_line(people.database)
+    assert await ending == (False, None)
+
+
+@pytest.mark.parametrize(
+    ("auth", "has_token", "is_asked"),
+    [("oauth", True, True), ("oauth", False, False), ("token", True, False)],
+)
+async def test_the_provider_is_asked_to_forget_what_was_signed_in_for(
+    people: People, auth: str, has_token: bool, is_asked: bool
+) -> None:
+    client = generate_id()
+    await people.database.execute(
+        "INSERT INTO oauth_clients (id, workspace_id, provider, client_id) "
+        "VALUES ($1, $2, 'google', 'ours')",
+        client,
+        HERE,
+    )
+    # With another connection by the same client nothing is revoked, and the member is notified.
+    own = await people.connect(people.ann, account="ours")
+    await people.connect(people.ben, account="ours")
+    await people.database.execute(
+        "UPDATE integration_connections SET auth = $1, client_id = $2 WHERE account = 'ours'",
+        auth,
+        client,
+    )
+    if has_token:
+        await people.vault.set(connection_scope(HERE, own), "token", "secret")
+    gone, note = await people.disconnect(people.ann)
+    assert (gone, note is not None) == (True, is_asked)
