@@ -7,9 +7,14 @@ from typing import Any
 import pytest
 
 from mainspring.app import build_registry
-from mainspring.contracts.capability import Annotations, Capability, Effect
+from mainspring.contracts.action import Action
+from mainspring.contracts.capability import Annotations, Capability, Effect, Write
+from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
+from mainspring.contracts.registry import Registry
 from mainspring.definition.validate import ValidationReport, validate
+from mainspring.definition.validate.approval_modes import check_approval, list_writes
+from mainspring.definition.validate.outline import FindingCollector, read_outline
 from tests.kit.definitions import document
 
 LIMITS = Limits()
@@ -78,6 +83,7 @@ def test_a_step_that_sends_nothing_outside_has_nothing_to_approve(
     report = judged(action, config, approval)
     assert told(report) == [("/plan/0/approval", "approval_without_write")]
     assert report.findings[0].suggestion == "Remove approval from it."
+    assert "unused_approval" not in [one.code for one in report.warnings]
 
 
 @pytest.mark.parametrize("approval", ["always", {}, {"slack_post": "never"}, 5, ["ask"], None])
@@ -184,3 +190,71 @@ def test_an_approval_of_a_write_with_another_held_back_is_checked() -> None:
     report = validate(document(step), HELD, LIMITS)
     assert told(report) == [("/plan/0/approval/slack_post", "destination_open")]
     assert "unused_approval" not in [one.code for one in report.warnings]
+
+
+def test_what_a_template_decides_may_send() -> None:
+    async def refuse(ctx: Any, arguments: Any) -> Any:
+        raise AssertionError("it is not called")
+
+    def reach(arguments: Any) -> Effect:
+        return Effect.SEND if arguments.get("method") == "POST" else Effect.READ
+
+    call = Capability(
+        id="crm.call",
+        description="Call it\n\nReads, unless the method is POST.",
+        input_schema={"type": "object"},
+        output_schema={"type": "object"},
+        handler=refuse,
+        write=Write(preview=str),
+        annotations=Annotations(effect=Effect.SEND, seconds=1.0, reach=reach),
+    )
+    words = build_registry(LIMITS, capabilities=[call])
+    for method, sends in (("POST", True), ("GET", False), ("{{ inputs.how }}", True)):
+        assert ("crm.call" in list_writes("crm.call", {"method": method}, words)) is sends
+
+
+def test_a_tool_that_is_gone_writes_nothing() -> None:
+    config = agent("crm.gone", "slack_post", "list_pages")
+    assert [*list_writes("agent_task", config, WORDS)] == ["slack_post"]
+
+
+@pytest.mark.parametrize("name", ["http", "http_fetch_each"])
+def test_an_action_that_sends_with_a_capability_is_not_that_capability(name: str) -> None:
+    """What such an action calls is not decided by its own config."""
+
+    async def refuse(ctx: Any, config: Any) -> Any:
+        raise AssertionError("it does not run")
+
+    def uses(config: Any) -> tuple[Grant, ...]:
+        del config
+        return (Grant("http_fetch"),)
+
+    action = Action(name, "Calls", {"type": "object"}, None, refuse, uses)
+    words = Registry(actions=[action], capabilities=WORDS.capabilities.values())
+    assert [*list_writes(name, {"method": "GET"}, words)] == ["http_fetch"]
+    assert [*list_writes("http_fetch", {"method": "GET"}, words)] == []
+
+
+def test_a_step_whose_config_cannot_be_read_is_left_out() -> None:
+    steps = [
+        {"step_id": "one", "action": "transform_data", "config": 5, "approval": "ask"},
+        {"step_id": "two", "action": "transform_data", "config": {}, "approval": "ask"},
+    ]
+    sheet = FindingCollector()
+    check_approval(read_outline({"plan": steps}, WORDS), WORDS, sheet)
+    assert [one.pointer for one in sheet.findings] == ["/plan/1/approval"]
+
+
+@pytest.mark.parametrize("broken", [{"config": {}}, {"config": 5}, {"action": "nope"}])
+def test_of_a_step_that_is_broken_only_that_is_reported(broken: dict[str, Any]) -> None:
+    step = {"step_id": "one", "action": "transform_data", "config": {"output": 1}, **broken}
+    before = told(validate(document(step), WORDS, LIMITS))
+    assert before != []
+    assert told(validate(document({**step, "approval": "ask"}), WORDS, LIMITS)) == before
+
+
+@pytest.mark.parametrize("other", ["configuration", "act"])
+def test_a_problem_in_another_place_hides_no_wrong_approval(other: str) -> None:
+    step = {"step_id": "one", "action": "transform_data", "config": {"output": 1}, other: 1}
+    report = validate(document({**step, "approval": "ask"}), WORDS, LIMITS)
+    assert {pointer for pointer, _ in told(report)} == {f"/plan/0/{other}", "/plan/0/approval"}
