@@ -14,7 +14,7 @@ from mainspring.definition.authority import AuthorityAddition
 from mainspring.store.database import Database
 from mainspring.workspace import consents
 from mainspring.workspace.automations import lock_automation
-from mainspring.workspace.consent_rows import find_consent, hold_agreements
+from mainspring.workspace.consent_rows import find_consent, hold_agreements, keep_agreed
 from tests.kit.consent_rows import put_automation, version
 from tests.kit.declared_writes import declare_built_in_writes
 from tests.kit.lock_waits import until_in_line
@@ -86,3 +86,20 @@ async def test_an_answer_counts_for_the_account_that_is_connected_then(database:
     async with database.acquire() as tx:
         found = await find_consent(tx, HERE, asked.id)
     assert (found.status, "as theirs" in found.additions[0].says) == ("waiting", True)
+
+
+async def test_no_account_is_replaced_while_somebody_agrees(database: Database) -> None:
+    ann = await _put(database)
+
+    async def replace() -> None:
+        async with database.transaction() as tx:
+            await hold_agreements(tx, HERE)
+
+    async with database.transaction() as tx:
+        await keep_agreed(tx, HERE, ONE, ann, "page")
+        replacing = asyncio.create_task(replace())
+        waiting = asyncio.create_task(until_in_line(database))
+        done, _ = await asyncio.wait({replacing, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+        assert done == {waiting}
+    await replacing

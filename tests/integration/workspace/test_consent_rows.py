@@ -34,6 +34,7 @@ from mainspring.workspace.consent_rows import (
     ConsentStatus,
     compute_consent_digest,
     find_consent,
+    keep_agreed,
     keep_covered,
     list_agreed_by_upgrade,
     list_consents,
@@ -1068,6 +1069,8 @@ async def test_what_a_program_saves_of_a_proposal_marks_an_open_question(rows: D
         await _in_force(tx, WIDE)
         await _asked(tx, 2, agreed=AgreedAuthority(1, None), added=(B,))
         await store_proposal(tx, HERE, ANN, {"document": WIDE.document}, None)
+        await renew_consent(tx, HERE, ONE, 2, 2, WIDE.document, WIDE.grants, UNDECLARED)
+        assert (await _latest(tx)).additions == (B,)
         # What a person saves is not from words, although it has the steps of the proposal.
         by_person = await consents.ask_if_wider(tx, HERE, ONE, None, PERSON)
         assert by_person is not None
@@ -1085,3 +1088,29 @@ async def test_an_archived_automation_is_changed_and_compared_too(rows: Database
         assert asked is not None
         assert asked.additions == (B,)
         assert (await _kept(tx))[3] == "archived"
+
+
+async def test_the_same_question_about_a_newer_version_keeps_its_id(rows: Database) -> None:
+    async with rows.transaction() as tx:
+        await _put(tx, NARROW, SAME)
+        first = await _asked(tx, 1)
+        again = await _asked(tx, 2)
+        assert (again.id, again.version, first.version) == (first.id, 2, 1)
+        assert (await _asked(tx, 2, added=(B,))).id != first.id
+
+
+async def test_a_new_agreement_ends_questions_about_runs_beyond_the_one_before(
+    rows: Database,
+) -> None:
+    async with rows.transaction() as tx:
+        await _put(tx, WIDE, NARROW, agreed=2)
+    run_id = await _run(rows, 1, "live")
+    async with rows.transaction() as tx:
+        with pytest.raises(ConsentRequired):
+            await check_may_repeat(tx, HERE, run_id, CLIENT)
+        assert (await find_consent(tx, HERE, run_id)).status == "waiting"
+        # A change that adds nothing is no new agreement.
+        await keep_covered(tx, HERE, ONE)
+        assert (await find_consent(tx, HERE, run_id)).status == "waiting"
+        await keep_agreed(tx, HERE, ONE, ANN, "page")
+        assert (await find_consent(tx, HERE, run_id)).status == "overtaken"
