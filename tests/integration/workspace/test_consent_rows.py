@@ -1114,3 +1114,63 @@ async def test_a_new_agreement_ends_questions_about_runs_beyond_the_one_before(
         assert (await find_consent(tx, HERE, run_id)).status == "waiting"
         await keep_agreed(tx, HERE, ONE, ANN, "page")
         assert (await find_consent(tx, HERE, run_id)).status == "overtaken"
+
+
+async def test_a_question_that_is_not_needed_any_more_leaves_the_agreement(rows: Database) -> None:
+    async with rows.transaction() as tx:
+        await _put(tx, NARROW, agreed=1)
+        await _in_force(tx, SAME)
+        await _asked(tx, 2, agreed=AgreedAuthority(1, None), added=(B,))
+        assert await _kept(tx) == (1, BEN, "page", "paused", "consent")
+        await renew_consent(tx, HERE, ONE, 2, 2, SAME.document, SAME.grants, UNDECLARED)
+        assert (await _latest(tx)).status == "overtaken"
+        assert await _kept(tx) == (2, BEN, "page", "paused", None)
+
+
+async def test_a_marked_question_stays_marked_when_a_person_saves_another_version(
+    rows: Database,
+) -> None:
+    wider = version("a.example", "b.example", "c.example")
+    async with rows.transaction() as tx:
+        await _put(tx, NARROW, agreed=1)
+        await _in_force(tx, WIDE)
+        proposal = await store_proposal(tx, HERE, ANN, {"document": WIDE.document}, None)
+        await _asked(tx, 2, agreed=AgreedAuthority(1, None), added=(B,))
+        await drop_proposal(tx, HERE, proposal.id)
+        await renew_consent(tx, HERE, ONE, 2, 2, wider.document, wider.grants, UNDECLARED)
+        asked = await _latest(tx)
+        assert len(asked.additions) == 3
+        assert asked.additions[-1].capability == "propose_automation"
+
+
+async def test_an_agreement_keeps_the_names_that_were_shown_and_a_refusal_does_not(
+    rows: Database,
+) -> None:
+    board = generate_id()
+    reads = AuthorityAddition("grant", "/grants", f"It may read the board {board}.")
+    async with rows.transaction() as tx:
+        await _put(tx, NARROW)
+        await tx.execute(
+            "INSERT INTO boards (workspace_id, id, name, created_by_kind, created_by) "
+            "VALUES ($1, $2, 'Leads', 'member', $3)",
+            HERE,
+            board,
+            ANN,
+        )
+        answers: list[tuple[ConsentStatus, bool]] = [("agreed", True), ("refused", False)]
+        for status, is_named in answers:
+            asked = await _asked(tx, added=(reads,))
+            assert "Leads" in asked.additions[0].says
+            await record_answer(tx, HERE, asked, status, ANN)
+            query = "SELECT additions FROM consents WHERE workspace_id = $1 AND id = $2"
+            (kept,) = await tx.fetchval(query, HERE, asked.id)
+            assert ("Leads" in kept["says"]) is is_named
+
+
+async def test_a_question_measured_by_other_triggers_is_another_one(rows: Database) -> None:
+    other = AgreedAuthority(1, None, ({**CLOCK, "enabled": False},))
+    async with rows.transaction() as tx:
+        await _put(tx, NARROW, agreed=1)
+        first = await _asked(tx, agreed=AgreedAuthority(1, None, (CLOCK,)))
+        assert await _asked(tx, agreed=AgreedAuthority(1, None, (CLOCK,))) == first
+        assert (await _asked(tx, agreed=other)).id != first.id
