@@ -27,14 +27,24 @@ from mainspring.authoring.saving import save_handler
 from mainspring.authoring.service import AuthoringService
 from mainspring.contracts.capability import Annotations, Capability, Effect
 from mainspring.contracts.roles import Permission
+from mainspring.contracts.toolset import Toolset
 
-_READS: Final = Annotations(effect=Effect.READ, seconds=0.5)
-_KEEPS: Final = Annotations(effect=Effect.KEEP, transactional=True, seconds=0.5)
+_READS: Final = Annotations(toolset=Toolset.AUTHORING, effect=Effect.READ, seconds=0.5)
+_KEEPS: Final = Annotations(
+    toolset=Toolset.AUTHORING, effect=Effect.KEEP, transactional=True, seconds=0.5
+)
 # Members who may only activate and pause can call this too; the handler checks the rest.
 _SWITCHES: Final = Annotations(
-    effect=Effect.KEEP, transactional=True, seconds=0.5, permission=Permission.SWITCH
+    toolset=Toolset.AUTHORING,
+    effect=Effect.KEEP,
+    transactional=True,
+    seconds=0.5,
+    permission=Permission.SWITCH,
 )
-_RUNS: Final = Annotations(effect=Effect.KEEP, seconds=60.0, permission=Permission.RUN)
+_RUNS: Final = Annotations(
+    toolset=Toolset.RUNS, effect=Effect.KEEP, seconds=60.0, permission=Permission.RUN
+)
+_REHEARSES: Final = replace(_RUNS, toolset=Toolset.AUTHORING)
 
 
 def _compares(studio: AuthoringService) -> Annotations:
@@ -102,7 +112,7 @@ def authoring_capabilities(studio: AuthoringService) -> tuple[Capability, ...]:
             rehearsing.REHEARSE,
             rehearsing.REHEARSED,
             rehearse_handler(studio),
-            annotations=_RUNS,
+            annotations=_REHEARSES,
         ),
         Capability(
             "delete_automation",
@@ -128,7 +138,7 @@ def _for_readers(studio: AuthoringService) -> tuple[Capability, ...]:
             trying.LOOK,
             trying.RAN,
             get_run_handler(studio),
-            annotations=_READS,
+            annotations=replace(_READS, toolset=Toolset.RUNS),
         ),
         Capability(
             "get_rehearsal",

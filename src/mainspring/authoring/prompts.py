@@ -15,6 +15,7 @@ from mainspring.contracts.capability import (
     build_capability,
 )
 from mainspring.contracts.object_schema import build_object_part, build_object_schema
+from mainspring.contracts.toolset import Toolset
 from mainspring.workspace.prompts import delete_prompt, list_prompts, save_prompt
 
 if TYPE_CHECKING:
@@ -73,10 +74,18 @@ _SOME: Final = {
     "updated_at": "2026-11-15T09:00:00+00:00",
 }
 _KEEPS: Final = Annotations(
-    effect=Effect.KEEP, transactional=True, seconds=0.1, audience=Audience.PEOPLE
+    toolset=Toolset.AUTHORING,
+    effect=Effect.KEEP,
+    transactional=True,
+    seconds=0.1,
+    audience=Audience.PEOPLE,
 )
 _READS: Final = Annotations(
-    effect=Effect.READ, transactional=True, seconds=0.1, audience=Audience.PEOPLE
+    toolset=Toolset.AUTHORING,
+    effect=Effect.READ,
+    transactional=True,
+    seconds=0.1,
+    audience=Audience.PEOPLE,
 )
 
 

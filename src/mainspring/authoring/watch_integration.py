@@ -20,6 +20,7 @@ from mainspring.contracts.errors import Invalid
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.preflight import DefinitionOwner
 from mainspring.contracts.roles import Permission
+from mainspring.contracts.toolset import Toolset
 from mainspring.triggers.trigger_changes import record_overtaken
 from mainspring.workspace import schedules
 from mainspring.workspace.accounts.rows import AccountRow, find_member_account, set_watcher
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext, Transaction
 
 _KEEPS: Final = Annotations(
+    toolset=Toolset.INTEGRATIONS,
     effect=Effect.KEEP,
     transactional=True,
     seconds=0.5,

@@ -42,6 +42,7 @@ from mainspring.contracts.model import (
     ToolResult,
 )
 from mainspring.contracts.outcome import NeedsClarification, NothingToDo, ResolvedArguments
+from mainspring.contracts.toolset import Toolset
 from mainspring.definition.json_in_text import parse_json_text
 from mainspring.store.database import WorkspaceDatabase
 from mainspring.workspace.pages.read import find_page
@@ -651,6 +652,7 @@ def act_on_integration(
             granted_as=installs.grant_arguments,
         ),
         annotations=Annotations(
+            toolset=Toolset.INTEGRATIONS,
             effect=Effect.SEND,
             seconds=1.0,
             judge=installs.findings,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
     from mainspring.contracts.errors import Finding
     from mainspring.contracts.outcome import NeedsClarification, NothingToDo, ResolvedArguments
+    from mainspring.contracts.toolset import Toolset
     from mainspring.contracts.write_description import WriteDescription
 
 
@@ -98,6 +99,8 @@ class Annotations:
     # The size limit of its arguments, where the general limit is too small.
     arguments_bytes: int | None = None
     audience: Audience = Audience.ANYONE
+    # The group under which MCP clients find it; None: only in the toolset "all".
+    toolset: Toolset | None = None
     # The permission that a member's role needs. Default: read for reads, edit for the rest.
     permission: Permission | None = None
     # The maximum cost of a call with these arguments, in dollars; None: it is free.

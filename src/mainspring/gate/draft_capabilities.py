@@ -27,6 +27,7 @@ from mainspring.contracts.errors import (
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Permission
+from mainspring.contracts.toolset import Toolset
 from mainspring.definition.strict_json import join_pointer
 from mainspring.gate import draft_schemas as shapes
 from mainspring.gate.draft_sending import (
@@ -234,6 +235,7 @@ def _confirm(address: str) -> Capability:
         output_schema=shapes.CONFIRM_OUTPUT,
         handler=confirmed,
         annotations=Annotations(
+            toolset=Toolset.APPROVALS,
             effect=Effect.SEND,
             seconds=2.0,
             permission=Permission.DECIDE,
@@ -282,6 +284,7 @@ def _confirm_all(address: str) -> Capability:
         output_schema=shapes.CONFIRM_ALL_OUTPUT,
         handler=confirmed,
         annotations=Annotations(
+            toolset=Toolset.APPROVALS,
             effect=Effect.SEND,
             seconds=5.0,
             permission=Permission.DECIDE,
@@ -359,7 +362,11 @@ def _edit() -> Capability:
         output_schema=shapes.EDIT_OUTPUT,
         handler=_edit_draft,
         annotations=Annotations(
-            effect=Effect.KEEP, seconds=0.1, permission=Permission.DECIDE, audience=Audience.PEOPLE
+            toolset=Toolset.APPROVALS,
+            effect=Effect.KEEP,
+            seconds=0.1,
+            permission=Permission.DECIDE,
+            audience=Audience.PEOPLE,
         ),
     )
 
@@ -428,6 +435,7 @@ async def _discard_all_drafts(
 
 def _deciding(subject: Any = None) -> Annotations:
     return Annotations(
+        toolset=Toolset.APPROVALS,
         effect=Effect.KEEP,
         transactional=True,
         seconds=0.1,
@@ -492,7 +500,11 @@ def _list(known: Mapping[str, Capability]) -> Capability:
         output_schema=shapes.LIST_OUTPUT,
         handler=listed,
         annotations=Annotations(
-            effect=Effect.READ, transactional=True, seconds=0.1, audience=Audience.PEOPLE
+            toolset=Toolset.APPROVALS,
+            effect=Effect.READ,
+            transactional=True,
+            seconds=0.1,
+            audience=Audience.PEOPLE,
         ),
     )
 

@@ -11,6 +11,7 @@ from mainspring.contracts.capability import Annotations, Audience, Capability, E
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.object_schema import DIALECT, build_object_part
 from mainspring.contracts.roles import Permission
+from mainspring.contracts.toolset import Toolset
 from mainspring.gate.usage_ledger import MOST_DAYS, MOST_LINES, USUAL_DAYS, read_sums, span_of
 
 _DAY: Final = {"type": "string", "format": "date"}
@@ -119,6 +120,7 @@ GET_USAGE = Capability(
     },
     handler=_get_usage,
     annotations=Annotations(
+        toolset=Toolset.RUNS,
         effect=Effect.READ,
         transactional=True,
         seconds=0.5,

@@ -23,6 +23,7 @@ from mainspring.contracts.display_text import format_first_line
 from mainspring.contracts.errors import Invalid, UpstreamError
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.secret import SecretText
+from mainspring.contracts.toolset import Toolset
 from mainspring.definition.strict_json import read_json
 from mainspring.outbound.egress.headers import MAX_REQUEST_HEADERS
 from mainspring.outbound.egress.url import MAX_URL
@@ -249,6 +250,7 @@ def http_fetch_capability(limits: Limits) -> Capability:
             family="request",
         ),
         annotations=Annotations(
+            toolset=Toolset.RUNS,
             effect=Effect.SEND,
             reach=effect_of,
             seconds=2.0,

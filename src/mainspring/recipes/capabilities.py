@@ -17,6 +17,7 @@ from mainspring.contracts.capability import (
     build_capability,
 )
 from mainspring.contracts.limits import Limits
+from mainspring.contracts.toolset import Toolset
 from mainspring.recipes import schemas as shapes
 from mainspring.recipes import schemas_installs as here
 from mainspring.recipes.codex.catalog import CodexServices, WorkspaceJudge, build_codex_services
@@ -31,10 +32,16 @@ from mainspring.recipes.codex.uninstall import (
 from mainspring.recipes.codex.upgrade import check_handler, upgrade_handler
 from mainspring.recipes.kinds import EntityHandler
 
-_READS: Final = Annotations(effect=Effect.READ, transactional=True, seconds=0.2)
+_READS: Final = Annotations(
+    toolset=Toolset.RECIPES, effect=Effect.READ, transactional=True, seconds=0.2
+)
 # They validate definitions, which runs have no use for.
 _LOOKS: Final = Annotations(
-    effect=Effect.READ, transactional=True, seconds=0.5, audience=Audience.PEOPLE
+    toolset=Toolset.RECIPES,
+    effect=Effect.READ,
+    transactional=True,
+    seconds=0.5,
+    audience=Audience.PEOPLE,
 )
 
 
@@ -47,6 +54,7 @@ def _build_change_annotations(*names: str, size: int | None = None) -> Annotatio
         return next((one for one in found if isinstance(one, str)), None)
 
     return Annotations(
+        toolset=Toolset.RECIPES,
         effect=Effect.KEEP,
         transactional=True,
         seconds=1.0,

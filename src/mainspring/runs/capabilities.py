@@ -8,6 +8,7 @@ from typing import Any, Final
 from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import InternalError
+from mainspring.contracts.toolset import Toolset
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 _MOST: Final = 50
@@ -95,6 +96,10 @@ def _recent_failures() -> Capability:
         },
         handler=_handle,
         annotations=Annotations(
-            effect=Effect.READ, transactional=True, seconds=0.1, audience=Audience.RUNS
+            toolset=Toolset.RUNS,
+            effect=Effect.READ,
+            transactional=True,
+            seconds=0.1,
+            audience=Audience.RUNS,
         ),
     )

@@ -23,6 +23,7 @@ from mainspring.contracts.capability import (
 from mainspring.contracts.errors import Conflict, Finding
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Permission
+from mainspring.contracts.toolset import Toolset
 from mainspring.runs import fleet
 from mainspring.runs import halt_schemas as schemas
 from mainspring.runs.halts import Side, cancel_halted, park, restore
@@ -72,6 +73,7 @@ def _judge_drain(arguments: Mapping[str, Any]) -> Sequence[Finding]:
 
 
 _SWITCHES: Final = Annotations(
+    toolset=Toolset.RUNS,
     effect=Effect.KEEP,
     seconds=0.5,
     audience=Audience.PEOPLE,
@@ -80,9 +82,14 @@ _SWITCHES: Final = Annotations(
     subject=_subject,
 )
 _READS: Final = Annotations(
-    transactional=True, seconds=0.1, audience=Audience.PEOPLE, permission=Permission.READ
+    toolset=Toolset.RUNS,
+    transactional=True,
+    seconds=0.1,
+    audience=Audience.PEOPLE,
+    permission=Permission.READ,
 )
 _LOOKS_AFTER: Final = Annotations(
+    toolset=Toolset.ADMIN,
     effect=Effect.KEEP,
     seconds=0.5,
     audience=Audience.ADMINISTRATORS,
@@ -90,6 +97,7 @@ _LOOKS_AFTER: Final = Annotations(
     subject=lambda given, _: given.get("recipe"),
 )
 _DRAINS: Final = Annotations(
+    toolset=Toolset.ADMIN,
     effect=Effect.KEEP,
     seconds=0.1,
     audience=Audience.ADMINISTRATORS,
@@ -97,7 +105,9 @@ _DRAINS: Final = Annotations(
     judge=_judge_drain,
     subject=lambda given, _: given.get("worker") or given.get("host"),
 )
-_SEES: Final = Annotations(audience=Audience.ADMINISTRATORS, permission=Permission.ACCOUNT)
+_SEES: Final = Annotations(
+    toolset=Toolset.ADMIN, audience=Audience.ADMINISTRATORS, permission=Permission.ACCOUNT
+)
 
 
 def halt_capabilities(database: Database | None) -> tuple[Capability, ...]:

@@ -26,6 +26,7 @@ from mainspring.contracts.errors import (
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Permission
+from mainspring.contracts.toolset import Toolset
 from mainspring.definition.json_schema import compile_schema
 from mainspring.runs.questions import (
     StepQuestion,
@@ -198,6 +199,7 @@ def question_capabilities(limits: Limits, address: str = "") -> tuple[Capability
             ASK_OUTPUT,
             _ask_question,
             Annotations(
+                toolset=Toolset.APPROVALS,
                 effect=Effect.KEEP,
                 transactional=True,
                 seconds=0.05,
@@ -214,7 +216,11 @@ def question_capabilities(limits: Limits, address: str = "") -> tuple[Capability
             LIST_OUTPUT,
             _list_questions,
             Annotations(
-                effect=Effect.READ, transactional=True, seconds=0.1, audience=Audience.PEOPLE
+                toolset=Toolset.APPROVALS,
+                effect=Effect.READ,
+                transactional=True,
+                seconds=0.1,
+                audience=Audience.PEOPLE,
             ),
         ),
         build_capability(
@@ -226,6 +232,7 @@ def question_capabilities(limits: Limits, address: str = "") -> tuple[Capability
             ANSWER_OUTPUT,
             answered,
             Annotations(
+                toolset=Toolset.APPROVALS,
                 effect=Effect.KEEP,
                 transactional=True,
                 seconds=0.1,

@@ -20,6 +20,7 @@ from mainspring.contracts.capability import (
 from mainspring.contracts.ids import get_id_time
 from mainspring.contracts.object_schema import build_object_part, build_object_schema
 from mainspring.contracts.roles import Permission
+from mainspring.contracts.toolset import Toolset
 from mainspring.runs.retention import DEFAULT_DAYS
 
 if TYPE_CHECKING:
@@ -282,7 +283,9 @@ def _format_time(timestamp: datetime | None) -> str | None:
     return None if timestamp is None else timestamp.isoformat()
 
 
-_READS: Final = Annotations(audience=Audience.ADMINISTRATORS, permission=Permission.ACCOUNT)
+_READS: Final = Annotations(
+    toolset=Toolset.ADMIN, audience=Audience.ADMINISTRATORS, permission=Permission.ACCOUNT
+)
 _BYTES: Final = {"type": "integer", "minimum": 0}
 _MOMENT: Final = {"type": ["string", "null"], "format": "date-time"}
 _PACE: Final = {

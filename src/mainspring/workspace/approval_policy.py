@@ -17,6 +17,7 @@ from mainspring.contracts.errors import Finding, Invalid, PersonRequired
 from mainspring.contracts.object_schema import build_object_schema
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Permission, Role
+from mainspring.contracts.toolset import Toolset
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -193,7 +194,11 @@ GET_APPROVAL_POLICY: Final = Capability(
     output_schema=_OUTPUT,
     handler=_get,
     annotations=Annotations(
-        effect=Effect.READ, transactional=True, seconds=0.05, audience=Audience.PEOPLE
+        toolset=Toolset.APPROVALS,
+        effect=Effect.READ,
+        transactional=True,
+        seconds=0.05,
+        audience=Audience.PEOPLE,
     ),
 )
 SET_APPROVAL_POLICY: Final = Capability(
@@ -217,6 +222,7 @@ SET_APPROVAL_POLICY: Final = Capability(
     output_schema=_OUTPUT,
     handler=_set,
     annotations=Annotations(
+        toolset=Toolset.APPROVALS,
         effect=Effect.KEEP,
         transactional=True,
         seconds=0.05,

@@ -23,6 +23,7 @@ from mainspring.contracts.context import CallContext, Transaction
 from mainspring.contracts.errors import Finding, Invalid, LimitExceeded, PermissionDenied
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.outcome import Unchanged
+from mainspring.contracts.toolset import Toolset
 from mainspring.definition.strict_json import check_value
 from mainspring.workspace.events import publish_event_capability
 
@@ -210,8 +211,12 @@ def _encode_value(value: Any, limits: Limits) -> str:
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _KEY = {"type": "string", "minLength": 1, "maxLength": MAX_KEY}
 _RUNS = Audience.RUNS
-_READS = Annotations(effect=Effect.READ, transactional=True, seconds=0.1, audience=_RUNS)
-_KEEPS = Annotations(effect=Effect.KEEP, transactional=True, seconds=0.1, audience=_RUNS)
+_READS = Annotations(
+    toolset=Toolset.RUNS, effect=Effect.READ, transactional=True, seconds=0.1, audience=_RUNS
+)
+_KEEPS = Annotations(
+    toolset=Toolset.RUNS, effect=Effect.KEEP, transactional=True, seconds=0.1, audience=_RUNS
+)
 
 
 def capabilities(limits: Limits, built_in: Collection[str] = ()) -> tuple[Capability, ...]:

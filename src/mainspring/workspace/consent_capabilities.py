@@ -26,6 +26,7 @@ from mainspring.contracts.limits import Limits
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.registry import Vocabulary
 from mainspring.contracts.roles import Permission
+from mainspring.contracts.toolset import Toolset
 from mainspring.workspace import consent_schemas as schemas
 from mainspring.workspace.automation_states import activate
 from mainspring.workspace.automations import lock_automation, read_grants
@@ -57,6 +58,7 @@ FindMissingParts = Callable[
     [UUID, Mapping[str, Any], Sequence[Grant], UUID], Awaitable[tuple[Finding, ...]]
 ]
 _ANSWERS: Final = Annotations(
+    toolset=Toolset.APPROVALS,
     effect=Effect.KEEP,
     transactional=True,
     seconds=0.1,
@@ -65,7 +67,11 @@ _ANSWERS: Final = Annotations(
     subject=lambda given, _: given.get("consent_id"),
 )
 _READS: Final = Annotations(
-    transactional=True, seconds=0.1, audience=Audience.PEOPLE, permission=Permission.READ
+    toolset=Toolset.APPROVALS,
+    transactional=True,
+    seconds=0.1,
+    audience=Audience.PEOPLE,
+    permission=Permission.READ,
 )
 
 

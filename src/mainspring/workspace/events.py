@@ -31,6 +31,7 @@ from mainspring.contracts.event import (
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.roles import Permission
+from mainspring.contracts.toolset import Toolset
 from mainspring.definition.json_schema import check_schema, compile_schema
 from mainspring.definition.strict_json import check_value
 from mainspring.store.events import append_events
@@ -248,7 +249,11 @@ def publish_event_capability(limits: Limits, built_in: Collection[str] = ()) -> 
         output_schema=_OUTPUT,
         handler=_publish_handler(limits, built_in),
         annotations=Annotations(
-            effect=Effect.KEEP, transactional=True, seconds=0.05, permission=Permission.RUN
+            toolset=Toolset.RUNS,
+            effect=Effect.KEEP,
+            transactional=True,
+            seconds=0.05,
+            permission=Permission.RUN,
         ),
     )
 

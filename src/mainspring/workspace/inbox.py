@@ -14,6 +14,7 @@ from mainspring.contracts.ids import generate_id, get_lowest_id_at
 from mainspring.contracts.object_schema import build_object_schema
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Permission
+from mainspring.contracts.toolset import Toolset
 from mainspring.store.batch_delete import delete_in_batches
 
 if TYPE_CHECKING:
@@ -111,6 +112,7 @@ ACK_INBOX_ACTION: Final = Capability(
     ),
     handler=_acknowledge,
     annotations=Annotations(
+        toolset=Toolset.APPROVALS,
         effect=Effect.KEEP,
         transactional=True,
         seconds=0.05,
@@ -223,7 +225,11 @@ POST_NOTIFICATION = Capability(
     },
     handler=_post,
     annotations=Annotations(
-        effect=Effect.KEEP, transactional=True, seconds=0.05, audience=Audience.RUNS
+        toolset=Toolset.APPROVALS,
+        effect=Effect.KEEP,
+        transactional=True,
+        seconds=0.05,
+        audience=Audience.RUNS,
     ),
 )
 

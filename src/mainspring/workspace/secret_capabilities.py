@@ -18,6 +18,7 @@ from mainspring.contracts.errors import Finding, InternalError, NotFound, Permis
 from mainspring.contracts.object_schema import build_object_part, build_object_schema
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import LEAST, Permission
+from mainspring.contracts.toolset import Toolset
 from mainspring.workspace.account_changes import (
     AccountChange,
     Words,
@@ -154,6 +155,7 @@ def _set(words: _SecretKindText, vault: Vault | None, vocabulary: Words | None) 
         ),
         handler=handler,
         annotations=Annotations(
+            toolset=Toolset.SECRETS,
             effect=Effect.KEEP,
             transactional=True,
             seconds=0.1,
@@ -313,6 +315,7 @@ async def _resolve_scope(
 
 def _build_annotations(effect: Effect, permission: Permission) -> Annotations:
     return Annotations(
+        toolset=Toolset.SECRETS,
         effect=effect,
         transactional=True,
         seconds=0.1,

@@ -18,6 +18,7 @@ from mainspring.contracts.capability import Annotations, Audience, Capability, E
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import DeadlineExceeded, InternalError, Problem, as_problem
 from mainspring.contracts.limits import Limits
+from mainspring.contracts.toolset import Toolset
 
 
 def build_agent_capability(limits: Limits) -> Capability:
@@ -54,6 +55,7 @@ def build_agent_capability(limits: Limits) -> Capability:
         output_schema=build_agent_output_schema(),
         handler=run,
         annotations=Annotations(
+            toolset=Toolset.RUNS,
             # The effects of its tools are theirs, and each is checked by itself: a trial calls the
             # model, and pays.
             effect=Effect.READ,

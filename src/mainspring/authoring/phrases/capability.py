@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from mainspring.authoring.phrases.normalization import LONGEST
 from mainspring.authoring.phrases.schedule_answers import CLARIFICATIONS, MOMENTS, REFUSALS
 from mainspring.contracts.capability import Annotations, Capability, Effect
+from mainspring.contracts.toolset import Toolset
 from mainspring.workspace.boards.schemas import (
     COUNT,
     MOMENT,
@@ -130,7 +131,7 @@ def read_schedule_capability() -> Capability:
         READ,
         ANSWER,
         _read,
-        annotations=Annotations(effect=Effect.READ, seconds=0.1),
+        annotations=Annotations(toolset=Toolset.AUTHORING, effect=Effect.READ, seconds=0.1),
     )
 
 

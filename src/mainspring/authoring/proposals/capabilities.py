@@ -30,6 +30,7 @@ from mainspring.contracts.capability import (
 )
 from mainspring.contracts.object_schema import build_object_part, build_object_schema
 from mainspring.contracts.roles import Permission
+from mainspring.contracts.toolset import Toolset
 
 if TYPE_CHECKING:
     from mainspring.authoring.service import AuthoringService
@@ -170,13 +171,22 @@ REVIEWED: Final = build_object_schema(
 
 
 _MAKES: Final = Annotations(
-    effect=Effect.KEEP, seconds=30.0, audience=Audience.PEOPLE, asks_models=True
+    toolset=Toolset.AUTHORING,
+    effect=Effect.KEEP,
+    seconds=30.0,
+    audience=Audience.PEOPLE,
+    asks_models=True,
 )
 _LOOKS: Final = Annotations(
-    effect=Effect.READ, transactional=True, seconds=0.1, audience=Audience.PEOPLE
+    toolset=Toolset.AUTHORING,
+    effect=Effect.READ,
+    transactional=True,
+    seconds=0.1,
+    audience=Audience.PEOPLE,
 )
 # It may cost money, so read-only members may not call it.
 _REVIEWS: Final = Annotations(
+    toolset=Toolset.AUTHORING,
     effect=Effect.READ,
     seconds=10.0,
     audience=Audience.PEOPLE,
@@ -184,7 +194,11 @@ _REVIEWS: Final = Annotations(
     permission=Permission.EDIT,
 )
 _KEEPS: Final = Annotations(
-    effect=Effect.KEEP, transactional=True, seconds=0.5, audience=Audience.PEOPLE
+    toolset=Toolset.AUTHORING,
+    effect=Effect.KEEP,
+    transactional=True,
+    seconds=0.5,
+    audience=Audience.PEOPLE,
 )
 
 

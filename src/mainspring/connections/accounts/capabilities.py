@@ -24,6 +24,7 @@ from mainspring.contracts.display_text import check_plain_name
 from mainspring.contracts.errors import Conflict, PermissionDenied
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Permission, check_may
+from mainspring.contracts.toolset import Toolset
 
 if TYPE_CHECKING:
     from mainspring.connections.accounts.service import AccountConnectionService
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 _MAKER = "SELECT created_by FROM automations WHERE workspace_id = $1 AND id = $2"
 _OWN: Final = Annotations(
+    toolset=Toolset.INTEGRATIONS,
     effect=Effect.KEEP,
     seconds=5.0,
     audience=Audience.PEOPLE,
@@ -56,7 +58,12 @@ def integration_capabilities(
             schemas.LIST,
             schemas.LISTED,
             counter.list_all,
-            Annotations(transactional=True, seconds=0.1, permission=Permission.READ),
+            Annotations(
+                toolset=Toolset.INTEGRATIONS,
+                transactional=True,
+                seconds=0.1,
+                permission=Permission.READ,
+            ),
         ),
         build_capability(
             "connect_integration",

@@ -22,6 +22,7 @@ from mainspring.contracts.capability import (
 from mainspring.contracts.errors import Finding, NotFound
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Permission
+from mainspring.contracts.toolset import Toolset
 from mainspring.definition.suggestions import suggest_nearest
 from mainspring.store.audit import audit_installation
 from mainspring.workspace.accounts import clients
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from mainspring.workspace.vault import Vault
 
 _SETS: Final = Annotations(
+    toolset=Toolset.INTEGRATIONS,
     effect=Effect.KEEP,
     transactional=True,
     seconds=0.1,
@@ -44,6 +46,7 @@ _SETS: Final = Annotations(
 )
 _REMOVES: Final = replace(_SETS, hidden_arguments=frozenset())
 _FOR_ALL: Final = Annotations(
+    toolset=Toolset.ADMIN,
     effect=Effect.KEEP,
     audience=Audience.ADMINISTRATORS,
     permission=Permission.ACCOUNT,
@@ -66,7 +69,12 @@ def oauth_client_capabilities(
             schemas.NOTHING,
             schemas.CLIENTS,
             office.list_all,
-            Annotations(seconds=0.1, audience=Audience.PEOPLE, permission=Permission.CONNECT),
+            Annotations(
+                toolset=Toolset.INTEGRATIONS,
+                seconds=0.1,
+                audience=Audience.PEOPLE,
+                permission=Permission.CONNECT,
+            ),
         ),
         build_capability(
             "set_oauth_client",

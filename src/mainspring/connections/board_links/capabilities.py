@@ -14,6 +14,7 @@ from mainspring.contracts.capability import (
     build_capability,
 )
 from mainspring.contracts.limits import Limits
+from mainspring.contracts.toolset import Toolset
 from mainspring.workspace.boards.schemas import (
     BOARD_ID,
     COUNT,
@@ -43,7 +44,11 @@ _SHORT: Final[JsonSchema] = {"type": "string", "minLength": 1, "maxLength": 100}
 _LINK_ID: Final[JsonSchema] = {"description": "The link.", **ID}
 _RECIPE_ID: Final[JsonSchema] = {"description": "The recipe.", **ID}
 _MADE_BY_PEOPLE: Final = Annotations(
-    effect=Effect.KEEP, transactional=True, seconds=0.3, audience=Audience.PEOPLE
+    toolset=Toolset.BOARDS,
+    effect=Effect.KEEP,
+    transactional=True,
+    seconds=0.3,
+    audience=Audience.PEOPLE,
 )
 _OF_RECIPE: Final[dict[str, JsonSchema]] = {
     "link_id": _LINK_ID,
@@ -191,6 +196,7 @@ def _create_link(kinds: LinkableResources) -> Capability:
         ),
         handler=links.create_link(kinds),
         annotations=Annotations(
+            toolset=Toolset.BOARDS,
             effect=Effect.KEEP,
             transactional=True,
             seconds=0.3,
@@ -252,7 +258,7 @@ def _refresh(kinds: LinkableResources, limits: Limits, database: Database | None
             _TOLD, list(_TOLD), [_SOME_TOLD], ({"total": 1}, "of what?")
         ),
         handler=refresh.refresh_handler(kinds, limits, database),
-        annotations=Annotations(effect=Effect.KEEP, seconds=10.0),
+        annotations=Annotations(toolset=Toolset.BOARDS, effect=Effect.KEEP, seconds=10.0),
     )
 
 
@@ -364,6 +370,7 @@ def _query(kinds: LinkableResources, limits: Limits, database: Database | None) 
         ),
         handler=refresh.query_handler(kinds, limits, database),
         annotations=Annotations(
+            toolset=Toolset.BOARDS,
             effect=Effect.READ,
             seconds=5.0,
             opens=True,

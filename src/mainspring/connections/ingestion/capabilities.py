@@ -24,6 +24,7 @@ from mainspring.contracts.errors import Finding, Invalid, NotFound
 from mainspring.contracts.integration import UnreadableItem
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.outcome import Unchanged
+from mainspring.contracts.toolset import Toolset
 
 if TYPE_CHECKING:
     from mainspring.contracts.capability import CapabilityHandler
@@ -52,6 +53,7 @@ def ingestion_capabilities(
             schemas.POLLED,
             _poll(reachable, limits, database),
             annotations=Annotations(
+                toolset=Toolset.INTEGRATIONS,
                 effect=Effect.KEEP,
                 seconds=30.0,
                 connected={"source": "fetch"},
@@ -67,7 +69,9 @@ def ingestion_capabilities(
             schemas.problems_input(reachable),
             schemas.PROBLEMS,
             _list(reachable),
-            annotations=Annotations(effect=Effect.READ, transactional=True, seconds=0.1),
+            annotations=Annotations(
+                toolset=Toolset.INTEGRATIONS, effect=Effect.READ, transactional=True, seconds=0.1
+            ),
         ),
     )
 
@@ -84,6 +88,7 @@ def _fetching(reachable: DataSources, limits: Limits, database: Database | None)
         schemas.FETCHED,
         _fetch(reachable, limits, database),
         annotations=Annotations(
+            toolset=Toolset.INTEGRATIONS,
             effect=Effect.KEEP,
             seconds=30.0,
             connected={"source": "fetch"},

@@ -39,6 +39,7 @@ from mainspring.contracts.errors import Conflict, Finding, InternalError, Upstre
 from mainspring.contracts.integration import Item, ItemBatch, UnreadableItem
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.outcome import Unchanged
+from mainspring.contracts.toolset import Toolset
 from mainspring.definition.jsonpath import parse_path
 from mainspring.definition.strict_json import hash_content
 from mainspring.outbound.http_fetch import parse_retry_after
@@ -443,6 +444,7 @@ def declared_capability(limits: Limits, database: Database | None) -> Capability
         output_schema=OUTPUT,
         handler=_ingest(limits, database),
         annotations=Annotations(
+            toolset=Toolset.RUNS,
             effect=Effect.KEEP,
             seconds=30.0,
             secret_arguments=frozenset({"headers", "query"}),

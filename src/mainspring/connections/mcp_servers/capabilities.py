@@ -38,6 +38,7 @@ from mainspring.contracts.errors import (
 )
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Permission
+from mainspring.contracts.toolset import Toolset
 from mainspring.workspace.connections import rows, tool_rows
 
 if TYPE_CHECKING:
@@ -49,9 +50,14 @@ if TYPE_CHECKING:
 # In a list so many changed tools are compared with what was agreed to; others one by one.
 _MOST_COMPARED: Final = 10
 _READING: Final = Annotations(
-    transactional=True, seconds=0.1, audience=Audience.PEOPLE, permission=Permission.READ
+    toolset=Toolset.MCP_SERVERS,
+    transactional=True,
+    seconds=0.1,
+    audience=Audience.PEOPLE,
+    permission=Permission.READ,
 )
 _DECIDING: Final = Annotations(
+    toolset=Toolset.MCP_SERVERS,
     effect=Effect.KEEP,
     transactional=True,
     seconds=0.1,

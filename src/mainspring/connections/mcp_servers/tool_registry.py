@@ -26,6 +26,7 @@ from mainspring.contracts.capability import (
 )
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import Conflict, NotFound, Problem, UpstreamError
+from mainspring.contracts.toolset import Toolset
 from mainspring.definition.escaping import escape_json
 from mainspring.definition.json_schema import compile_schema
 from mainspring.definition.strict_json import encode_canonical
@@ -84,6 +85,7 @@ def tool_capability(
         handler=_handler(row, alias, database, outside, limits),
         write=Write(preview=lambda given: preview(name, given)) if sends else None,
         annotations=Annotations(
+            toolset=Toolset.CONNECTED,
             effect=judged.effect,
             seconds=_SECONDS,
             side_effects=judged.side_effects,
@@ -111,7 +113,9 @@ def build_blocked_capability(row: ToolRow, alias: str) -> Capability:
         input_schema=row.input_schema if is_known else {"type": "object"},
         output_schema={"type": "object"},
         handler=call,
-        annotations=Annotations(effect=judged.effect, seconds=_SECONDS, held_back=why),
+        annotations=Annotations(
+            toolset=Toolset.CONNECTED, effect=judged.effect, seconds=_SECONDS, held_back=why
+        ),
     )
 
 

@@ -27,6 +27,7 @@ from mainspring.contracts.errors import NotFound
 from mainspring.contracts.model import Price
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Permission
+from mainspring.contracts.toolset import Toolset
 from mainspring.outbound.models.endpoint_url import read_base_url
 from mainspring.outbound.models.model_names import TAKES, offering, usual
 from mainspring.outbound.models.prices import price_of
@@ -82,7 +83,12 @@ def model_capabilities(
             schemas.NOTHING,
             schemas.MODELS,
             counter.list_models,
-            Annotations(audience=Audience.PEOPLE, permission=Permission.READ, seconds=0.5),
+            Annotations(
+                toolset=Toolset.MODELS,
+                audience=Audience.PEOPLE,
+                permission=Permission.READ,
+                seconds=0.5,
+            ),
         ),
         build_capability(
             "connect_model",
@@ -104,6 +110,7 @@ def model_capabilities(
             schemas.DISCONNECTED,
             counter.disconnect,
             Annotations(
+                toolset=Toolset.MODELS,
                 effect=Effect.KEEP,
                 transactional=True,
                 seconds=0.1,
@@ -119,12 +126,18 @@ def model_capabilities(
             schemas.ONE_NAME,
             schemas.TESTED,
             counter.try_out,
-            Annotations(audience=Audience.PEOPLE, permission=Permission.CONNECT, seconds=2.0),
+            Annotations(
+                toolset=Toolset.MODELS,
+                audience=Audience.PEOPLE,
+                permission=Permission.CONNECT,
+                seconds=2.0,
+            ),
         ),
     )
 
 
 KEEPS_KEY: Final = Annotations(
+    toolset=Toolset.MODELS,
     effect=Effect.KEEP,
     transactional=True,
     seconds=0.1,
@@ -280,8 +293,11 @@ def describe_model_connection(
     }
 
 
-_READS: Final = Annotations(audience=Audience.ADMINISTRATORS, permission=Permission.ACCOUNT)
+_READS: Final = Annotations(
+    toolset=Toolset.ADMIN, audience=Audience.ADMINISTRATORS, permission=Permission.ACCOUNT
+)
 _KEEPS: Final = Annotations(
+    toolset=Toolset.ADMIN,
     effect=Effect.KEEP,
     audience=Audience.ADMINISTRATORS,
     permission=Permission.ACCOUNT,

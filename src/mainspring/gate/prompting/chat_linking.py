@@ -18,6 +18,7 @@ from mainspring.contracts.capability import (
 )
 from mainspring.contracts.errors import Conflict
 from mainspring.contracts.roles import Permission
+from mainspring.contracts.toolset import Toolset
 from mainspring.gate.prompting.link_codes import hashed, new_code
 from mainspring.workspace.accounts.rows import (
     find_account_by_setting,
@@ -49,6 +50,7 @@ def link_capability() -> Capability:
         _OUTPUT,
         _link_chat_handler,
         Annotations(
+            toolset=Toolset.APPROVALS,
             effect=Effect.KEEP,
             transactional=True,
             seconds=0.1,

@@ -21,6 +21,7 @@ from mainspring.contracts.context import Actor
 from mainspring.contracts.errors import Conflict
 from mainspring.contracts.object_schema import build_object_schema
 from mainspring.contracts.roles import Permission
+from mainspring.contracts.toolset import Toolset
 from mainspring.gate.prompting.link_codes import hashed, new_code
 from mainspring.store.audit import append_audit, build_audit_record
 from mainspring.workspace.accounts.rows import find_usable_account
@@ -145,7 +146,11 @@ def slack_link_capabilities(address: str) -> tuple[Capability, ...]:
             _SHOWN,
             shown,
             Annotations(
-                effect=Effect.READ, transactional=True, seconds=0.1, audience=Audience.PEOPLE
+                toolset=Toolset.APPROVALS,
+                effect=Effect.READ,
+                transactional=True,
+                seconds=0.1,
+                audience=Audience.PEOPLE,
             ),
         ),
         build_capability(
@@ -158,6 +163,7 @@ def slack_link_capabilities(address: str) -> tuple[Capability, ...]:
             _CODE,
             begun,
             Annotations(
+                toolset=Toolset.APPROVALS,
                 effect=Effect.KEEP,
                 transactional=True,
                 seconds=0.1,
@@ -175,6 +181,7 @@ def slack_link_capabilities(address: str) -> tuple[Capability, ...]:
             _ENDED,
             ended,
             Annotations(
+                toolset=Toolset.APPROVALS,
                 effect=Effect.KEEP,
                 transactional=True,
                 seconds=0.1,

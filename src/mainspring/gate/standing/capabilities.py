@@ -21,6 +21,7 @@ from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import PersonRequired
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Permission
+from mainspring.contracts.toolset import Toolset
 from mainspring.gate.standing.rules import decide_rule, end_rule, list_rules
 
 _DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -30,6 +31,7 @@ _STATES: Final = ["proposed", "active", "declined", "withdrawn"]
 _MOST: Final = 100
 _USUAL: Final = 50
 _DECIDING: Final = Annotations(
+    toolset=Toolset.APPROVALS,
     effect=Effect.KEEP,
     transactional=True,
     seconds=0.1,
@@ -38,6 +40,7 @@ _DECIDING: Final = Annotations(
     subject=lambda given, _: given.get("rule_id"),
 )
 _ENDING: Final = Annotations(
+    toolset=Toolset.APPROVALS,
     effect=Effect.KEEP,
     transactional=True,
     seconds=0.1,
@@ -97,7 +100,11 @@ def standing_capabilities(address: str = "") -> tuple[Capability, ...]:
             _LIST_OUTPUT,
             _list_rules,
             Annotations(
-                effect=Effect.READ, transactional=True, seconds=0.1, audience=Audience.PEOPLE
+                toolset=Toolset.APPROVALS,
+                effect=Effect.READ,
+                transactional=True,
+                seconds=0.1,
+                audience=Audience.PEOPLE,
             ),
         ),
         build_capability(

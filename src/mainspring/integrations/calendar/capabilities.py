@@ -11,6 +11,7 @@ from mainspring.contracts.capability import Annotations, Capability, ConnectionR
 from mainspring.contracts.display_text import format_first_line
 from mainspring.contracts.errors import Finding, Invalid, NotFound, Problem
 from mainspring.contracts.object_schema import build_object_schema
+from mainspring.contracts.toolset import Toolset
 from mainspring.contracts.write_description import WriteDescription, list_values, quote_values
 from mainspring.integrations.calendar.client import Calendar
 from mainspring.integrations.calendar.times import find_time_problems, format_api_time
@@ -309,6 +310,7 @@ def _write(
         handler=handler,
         write=write,
         annotations=Annotations(
+            toolset=Toolset.SERVICES,
             effect=Effect.SEND,
             seconds=2.0,
             hosts=calendar.hosts,

@@ -8,6 +8,7 @@ from typing import Any, Final
 from mainspring.contracts.capability import Annotations, Capability, ConnectionRoute, Effect, Write
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.display_text import format_first_line
+from mainspring.contracts.toolset import Toolset
 from mainspring.contracts.write_description import WriteDescription, quote_values
 from mainspring.integrations.discord.client import Discord
 from mainspring.integrations.discord.sources import ID_SCHEMA
@@ -42,6 +43,7 @@ def build_post_capability(discord: Discord) -> Capability:
             describe=describe_post,
         ),
         annotations=Annotations(
+            toolset=Toolset.SERVICES,
             effect=Effect.SEND,
             seconds=2.0,
             hosts=discord.hosts,

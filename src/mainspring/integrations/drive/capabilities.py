@@ -10,6 +10,7 @@ from mainspring.contracts.capability import Annotations, Capability, ConnectionR
 from mainspring.contracts.display_text import format_first_line
 from mainspring.contracts.errors import Finding, Invalid, Problem
 from mainspring.contracts.object_schema import build_object_schema
+from mainspring.contracts.toolset import Toolset
 from mainspring.contracts.write_description import WriteDescription, quote_values
 from mainspring.integrations.drive.client import Drive
 
@@ -69,6 +70,7 @@ def create_file(drive: Drive) -> Capability:
             describe=describe_file,
         ),
         annotations=Annotations(
+            toolset=Toolset.SERVICES,
             effect=Effect.SEND,
             seconds=3.0,
             hosts=drive.hosts,

@@ -20,6 +20,7 @@ from mainspring.contracts.context import (
 )
 from mainspring.contracts.display_text import escape_invisible, format_first_line
 from mainspring.contracts.errors import Finding, Invalid
+from mainspring.contracts.toolset import Toolset
 from mainspring.contracts.write_description import describe_mail
 
 _TEXT = 500_000
@@ -298,6 +299,7 @@ SEND_EMAIL = Capability(
         describe=describe_mail,
     ),
     annotations=Annotations(
+        toolset=Toolset.SERVICES,
         effect=Effect.SEND,
         seconds=2.0,
         stub=_pretended,

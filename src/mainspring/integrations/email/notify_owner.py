@@ -12,6 +12,7 @@ from mainspring.contracts.capability import Annotations, Capability, Effect, Wri
 from mainspring.contracts.context import CallContext, Mail
 from mainspring.contracts.display_text import escape_invisible, format_first_line
 from mainspring.contracts.errors import NotFound
+from mainspring.contracts.toolset import Toolset
 from mainspring.contracts.write_description import WriteDescription
 
 _SUBJECT = 200
@@ -104,5 +105,5 @@ NOTIFY_OWNER = Capability(
         family="email",
         describe=describe_owner_mail,
     ),
-    annotations=Annotations(effect=Effect.SEND, seconds=2.0),
+    annotations=Annotations(toolset=Toolset.SERVICES, effect=Effect.SEND, seconds=2.0),
 )

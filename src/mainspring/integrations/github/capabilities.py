@@ -14,6 +14,7 @@ from mainspring.contracts.context import CallContext
 from mainspring.contracts.display_text import format_first_line
 from mainspring.contracts.object_schema import build_object_schema
 from mainspring.contracts.provider_responses import malformed_response_error
+from mainspring.contracts.toolset import Toolset
 from mainspring.contracts.write_description import WriteDescription, quote_values
 from mainspring.integrations.github.client import (
     NAME,
@@ -251,6 +252,7 @@ def _names(entries: Any) -> list[str]:
 
 def _sends(github: GitHub) -> Annotations:
     return Annotations(
+        toolset=Toolset.SERVICES,
         effect=Effect.SEND,
         seconds=2.0,
         hosts=github.hosts,

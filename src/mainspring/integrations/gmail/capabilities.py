@@ -11,6 +11,7 @@ from mainspring.contracts.display_text import format_first_line
 from mainspring.contracts.errors import Invalid, NotFound, Problem
 from mainspring.contracts.integration import WriteOffer
 from mainspring.contracts.object_schema import build_object_part, build_object_schema
+from mainspring.contracts.toolset import Toolset
 from mainspring.contracts.write_description import describe_mail
 from mainspring.integrations.gmail.client import Gmail
 from mainspring.integrations.gmail.compose import (
@@ -77,6 +78,7 @@ def send_email(gmail: Gmail) -> Capability:
             describe=lambda config: describe_mail(config, "gmail"),
         ),
         annotations=Annotations(
+            toolset=Toolset.SERVICES,
             effect=Effect.SEND,
             seconds=3.0,
             hosts=gmail.hosts,

@@ -18,6 +18,7 @@ from mainspring.contracts.display_text import format_first_line
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.object_schema import build_object_schema
 from mainspring.contracts.provider_responses import malformed_response_error
+from mainspring.contracts.toolset import Toolset
 from mainspring.contracts.write_description import WriteDescription, quote_values
 from mainspring.integrations.linear.client import NAME, Linear
 
@@ -68,6 +69,7 @@ def create_issue(linear: Linear) -> Capability:
             describe=describe_issue,
         ),
         annotations=Annotations(
+            toolset=Toolset.SERVICES,
             effect=Effect.SEND,
             seconds=3.0,
             hosts=linear.hosts,

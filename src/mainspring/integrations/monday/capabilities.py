@@ -14,6 +14,7 @@ from mainspring.contracts.capability import Annotations, Capability, ConnectionR
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.display_text import format_first_line
 from mainspring.contracts.object_schema import build_object_schema
+from mainspring.contracts.toolset import Toolset
 from mainspring.contracts.write_description import WriteDescription, quote_values
 from mainspring.integrations.monday.client import Monday
 
@@ -46,6 +47,7 @@ def post_update(monday: Monday) -> Capability:
             describe=describe_update,
         ),
         annotations=Annotations(
+            toolset=Toolset.SERVICES,
             effect=Effect.SEND,
             seconds=2.0,
             hosts=monday.hosts,

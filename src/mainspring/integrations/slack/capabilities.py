@@ -18,6 +18,7 @@ from mainspring.contracts.display_text import escape_invisible, format_first_lin
 from mainspring.contracts.errors import NotFound
 from mainspring.contracts.integration import WriteOffer
 from mainspring.contracts.secret import SecretRef, SecretText
+from mainspring.contracts.toolset import Toolset
 from mainspring.contracts.write_description import WriteDescription, quote_values
 from mainspring.integrations.slack.client import CONNECTED, Slack
 
@@ -74,6 +75,7 @@ def build_post_capability(slack: Slack) -> Capability:
             describe=describe_post,
         ),
         annotations=Annotations(
+            toolset=Toolset.SERVICES,
             effect=Effect.SEND,
             seconds=2.0,
             secret_arguments=frozenset({"token"}),

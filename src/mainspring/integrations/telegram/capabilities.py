@@ -11,6 +11,7 @@ from typing import Any
 from mainspring.contracts.capability import Annotations, Capability, ConnectionRoute, Effect, Write
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.display_text import format_first_line
+from mainspring.contracts.toolset import Toolset
 from mainspring.contracts.write_description import WriteDescription
 from mainspring.integrations.telegram.client import Telegram
 
@@ -39,6 +40,7 @@ def build_push_capability(telegram: Telegram) -> Capability:
             preview=preview, editable=("text",), safe=True, family="message", describe=describe_push
         ),
         annotations=Annotations(
+            toolset=Toolset.SERVICES,
             effect=Effect.SEND,
             seconds=2.0,
             hosts=telegram.hosts,

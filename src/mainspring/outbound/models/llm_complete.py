@@ -13,6 +13,7 @@ from typing import Any, Final
 from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.model import ModelMessage, ModelRequest
+from mainspring.contracts.toolset import Toolset
 
 # What automation_llm_complete takes and gives, as JSON Schema with examples of both kinds.
 
@@ -198,6 +199,7 @@ LLM_COMPLETE = Capability(
     output_schema=OUTPUT_SCHEMA,
     handler=_complete,
     annotations=Annotations(
+        toolset=Toolset.RUNS,
         # It changes nothing, here or outside: a trial asks too, and pays.
         effect=Effect.READ,
         seconds=5.0,

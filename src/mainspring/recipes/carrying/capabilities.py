@@ -17,6 +17,7 @@ from mainspring.contracts.errors import TooLarge
 from mainspring.contracts.object_schema import build_object_part, build_object_schema
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Permission
+from mainspring.contracts.toolset import Toolset
 from mainspring.recipes.carrying.exporter import WorkspaceExport, list_export_notes
 from mainspring.recipes.carrying.importer import WorkspaceImport
 from mainspring.recipes.carrying.workspace_files import (
@@ -122,6 +123,7 @@ def _export(dependencies: WorkflowDependencies) -> Capability:
         ),
         handler=_build_export_handler(dependencies),
         annotations=Annotations(
+            toolset=Toolset.RECIPES,
             effect=Effect.READ,
             transactional=True,
             seconds=1.0,
@@ -184,6 +186,7 @@ def _import(dependencies: WorkflowDependencies) -> Capability:
         ),
         handler=_build_import_handler(dependencies),
         annotations=Annotations(
+            toolset=Toolset.RECIPES,
             effect=Effect.KEEP,
             transactional=True,
             seconds=3.0,

@@ -63,6 +63,16 @@ def _mcp(
     show_config: Annotated[
         bool, typer.Option("--show-config", help="Print what an MCP client is to be told.")
     ] = False,
+    toolset: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="Offer these toolsets, such as authoring,boards."),
+    ] = None,
+    list_toolsets: Annotated[
+        bool, typer.Option("--list-toolsets", help="List the toolsets.")
+    ] = False,
+    output_schemas: Annotated[
+        bool, typer.Option("--output-schemas", help="List tools with their output schemas.")
+    ] = False,
 ) -> int:
     """Serve MCP on stdin and stdout, for a client that starts this command.
 
@@ -71,6 +81,9 @@ def _mcp(
     from mainspring.surfaces.cli import mcp
 
     context = get_context(ctx)
+    if list_toolsets:
+        return mcp.list_toolsets(context.screen())
+    selection = mcp.read_selection(toolset, output_schemas=output_schemas)
     if show_config:
-        return mcp.show_config(context, context.screen(), url)
-    return finish(mcp.serve_mcp(context, url))
+        return mcp.show_config(context, context.screen(), url, selection)
+    return finish(mcp.serve_mcp(context, url, selection))

@@ -11,6 +11,7 @@ from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.running_server import find_running_server
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.server_presence import server_address
+from mainspring.surfaces.mcp.toolsets import DESCRIPTIONS, ToolSelection, parse_toolsets
 from mainspring.workspace.tokens import read_owner_token
 
 if TYPE_CHECKING:
@@ -22,15 +23,15 @@ _PATH: Final = "/mcp"
 _TOKEN: Final = "MAINSPRING_TOKEN"  # noqa: S105
 
 
-async def serve_mcp(context: CommandContext, url: str | None) -> int:
+async def serve_mcp(context: CommandContext, url: str | None, selection: ToolSelection) -> int:
     """Speaks the protocol on stdin and stdout until stdin closes."""
     settings = context.settings()
     if url is not None:
         from mainspring.surfaces.mcp.bridge import bridge
 
-        await bridge(read_url(url), _token(settings))
+        await bridge(_select(read_url(url), selection), _token(settings))
         return exits.DONE
-    if await _forwarded(settings):
+    if await _forwarded(settings, selection):
         return exits.DONE
     from mainspring.surfaces.cli.caller import local_caller
     from mainspring.surfaces.mcp.stdio import serve_stdio
@@ -42,6 +43,7 @@ async def serve_mcp(context: CommandContext, url: str | None) -> int:
             services,
             lambda: local_caller(services, by_program=True),
             has_page=lambda: _has_page(settings),
+            selection=selection,
         )
     return exits.DONE
 
@@ -51,7 +53,12 @@ def _has_page(settings: Settings) -> bool:
     return settings.public_url is not None or find_running_server(settings.home) is not None
 
 
-async def _forwarded(settings: Settings) -> bool:
+def _select(address: str, selection: ToolSelection) -> str:
+    query = selection.as_query()
+    return f"{address}?{query}" if query else address
+
+
+async def _forwarded(settings: Settings, selection: ToolSelection) -> bool:
     """Lets the server that is up on this data folder answer, if it can be reached.
 
     Forwarding starts in a third of the time that loading the whole application takes.
@@ -63,7 +70,7 @@ async def _forwarded(settings: Settings) -> bool:
     from mainspring.surfaces.mcp.bridge import bridge
 
     try:
-        await bridge(server.local_address + _PATH, token, proxies=False)
+        await bridge(_select(server.local_address + _PATH, selection), token, proxies=False)
     except (UpstreamError, Unauthenticated):
         if settings.token is not None:
             raise
@@ -71,7 +78,21 @@ async def _forwarded(settings: Settings) -> bool:
     return True
 
 
-def show_config(context: CommandContext, screen: Screen, url: str | None) -> int:
+def read_selection(toolset: str | None, *, output_schemas: bool) -> ToolSelection:
+    """The tools that the options choose."""
+    names = None if toolset is None else parse_toolsets(toolset)
+    return ToolSelection(names, output_schemas)
+
+
+def list_toolsets(screen: Screen) -> int:
+    """Every toolset with one sentence."""
+    screen.answer(dict(DESCRIPTIONS))
+    return exits.DONE
+
+
+def show_config(
+    context: CommandContext, screen: Screen, url: str | None, selection: ToolSelection
+) -> int:
     """What to put into the settings of an MCP client: as a child, and over HTTP."""
     settings = context.settings()
     address = read_url(url) if url else server_address(settings) + _PATH
@@ -82,7 +103,15 @@ def show_config(context: CommandContext, screen: Screen, url: str | None) -> int
     if url:
         child["args"] = ["-m", "mainspring", "mcp", "--url", address]
         child["env"] = {_TOKEN: "msk_…"}
-    http = {"type": "http", "url": address, "headers": {"Authorization": "Bearer msk_…"}}
+    if selection.names is not None:
+        child["args"] += ["--toolset", ",".join(sorted(selection.names))]
+    if selection.output_schemas:
+        child["args"].append("--output-schemas")
+    http = {
+        "type": "http",
+        "url": _select(address, selection),
+        "headers": {"Authorization": "Bearer msk_…"},
+    }
     screen.answer({"mcpServers": {NAME: child, f"{NAME}-http": http}})
     return exits.DONE
 

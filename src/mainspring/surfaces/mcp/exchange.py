@@ -60,6 +60,7 @@ from mainspring.surfaces.mcp.server import (
     opens_urls,
     progress_token,
 )
+from mainspring.surfaces.mcp.toolsets import read_query
 from mainspring.surfaces.rest.problems import problem_answer
 from mainspring.surfaces.rest.request_bodies import as_json, read_json_body
 from mainspring.surfaces.rest.sse import HEADERS as STREAM_HEADERS
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
 
     from mainspring.contracts.limits import Limits
     from mainspring.gate.callers import CapabilityCaller
+    from mainspring.surfaces.mcp.toolsets import ToolSelection
     from mainspring.surfaces.rest.auth import AuthenticatedCaller
     from mainspring.surfaces.services import ApplicationServices
 
@@ -136,12 +138,7 @@ class McpHttpExchange:
         if request.method != "POST":
             # There is no stream to open and no session to end.
             return _refuse_request(request, 405, "The MCP server is spoken to with POST alone.")
-        if request.scope["query_string"]:
-            raise Invalid(
-                "The address of the MCP server takes no query.",
-                code="query",
-                suggestion="Send the token in the header 'Authorization: Bearer …', never here.",
-            )
+        selection = read_query(request.scope["query_string"])
         if "accept" in request.headers and not check_accept_headers(request)[0]:
             return _refuse_request(
                 request, 406, "The answer is JSON, which 'Accept' does not take."
@@ -162,8 +159,10 @@ class McpHttpExchange:
             if check_accept_headers(request)[1] and (
                 asks or progress_token(asked.params) is not None
             ):
-                return await self._answer_as_stream(caller, asked, sender, modern=modern, asks=asks)
-            result = {"result": await self._served(caller, asked, sender)}
+                return await self._answer_as_stream(
+                    caller, asked, sender, selection, modern=modern, asks=asks
+                )
+            result = {"result": await self._served(caller, asked, sender, selection)}
         except _InvalidMessage as refused:
             result = {"error": refused.error}
         made = _answered(message_id, result, modern=modern)
@@ -201,6 +200,7 @@ class McpHttpExchange:
         caller: AuthenticatedCaller,
         request: JSONRPCRequest,
         sender: InboundModernRoute,
+        selection: ToolSelection,
         *,
         modern: bool,
         asks: bool,
@@ -219,6 +219,7 @@ class McpHttpExchange:
                 caller,
                 request,
                 sender,
+                selection,
                 None if token is None else report,
                 self._asking(caller, messages.put_nowait) if asks else None,
             )
@@ -243,11 +244,13 @@ class McpHttpExchange:
         caller: AuthenticatedCaller,
         request: JSONRPCRequest,
         sender: InboundModernRoute,
+        selection: ToolSelection,
         report: Report | None,
         ask_person: AskPerson | None,
     ) -> dict[str, Any]:
         try:
-            return {"result": await self._served(caller, request, sender, report, ask_person)}
+            served = await self._served(caller, request, sender, selection, report, ask_person)
+            return {"result": served}
         except _InvalidMessage as refused:
             return {"error": refused.error}
 
@@ -256,6 +259,7 @@ class McpHttpExchange:
         caller: AuthenticatedCaller,
         request: JSONRPCRequest,
         sender: InboundModernRoute,
+        selection: ToolSelection,
         report: Report | None = None,
         ask_person: AskPerson | None = None,
     ) -> dict[str, Any]:
@@ -263,7 +267,13 @@ class McpHttpExchange:
         try:
             if request.method in METHODS:
                 return await self._tools.answer(
-                    caller.visitor, request.method, version, request.params, report, ask_person
+                    caller.visitor,
+                    request.method,
+                    version,
+                    request.params,
+                    report,
+                    ask_person,
+                    selection,
                 )
             connection = Connection.from_envelope(
                 version, sender.client_info, sender.client_capabilities

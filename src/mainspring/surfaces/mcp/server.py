@@ -46,8 +46,10 @@ from mainspring.contracts.errors import (
     PersonRequired,
     Problem,
 )
+from mainspring.contracts.toolset import Toolset
 from mainspring.definition.json_schema.published import flatten_schema, publish_schema
 from mainspring.definition.tool_patterns import map_tool_aliases
+from mainspring.surfaces.mcp.toolsets import ALL, DEFAULT, ToolSelection
 from mainspring.surfaces.rest.request_bodies import as_json
 from mainspring.workspace.people.workspaces import name_if_several
 
@@ -246,7 +248,13 @@ _OTHERWISE: Final[Mapping[str, Any]] = {
 }
 
 
-def describe(name: str, capability: Capability, input_schema: Mapping[str, Any]) -> dict[str, Any]:
+def describe(
+    name: str,
+    capability: Capability,
+    input_schema: Mapping[str, Any],
+    *,
+    output_schema: bool = False,
+) -> dict[str, Any]:
     """A tool of the protocol; ``input_schema`` is the capability's own, or one with pins."""
     schema, rule = flatten_schema(input_schema)
     known_as = "" if name == capability.id else f"In an automation it is named {capability.id}."
@@ -255,7 +263,7 @@ def describe(name: str, capability: Capability, input_schema: Mapping[str, Any])
         "title": capability.label,
         "description": "\n\n".join(filter(None, (capability.description, rule, known_as))),
         "inputSchema": schema,
-        "outputSchema": _output(capability),
+        **({"outputSchema": _output(capability)} if output_schema else {}),
         "annotations": hints(capability),
     }
 
@@ -316,10 +324,14 @@ class McpToolbox:
         self._workspace = workspace
         self._gate = gate
         self._spell = spell
-        self._made: dict[tuple[str, str], tuple[Capability, dict[str, Any]]] = {}
+        self._made: dict[tuple[str, str, bool], tuple[Capability, dict[str, Any]]] = {}
 
     async def page(
-        self, visitor: CapabilityCaller, version: str, cursor: str | None
+        self,
+        visitor: CapabilityCaller,
+        version: str,
+        cursor: str | None,
+        selection: ToolSelection,
     ) -> tuple[list[dict[str, Any]], str | None]:
         """The tools after the cursor, and the cursor of the next page if there is one."""
         space = visitor.actor.workspace_id
@@ -330,13 +342,14 @@ class McpToolbox:
             (
                 (alias_of.get(offer.capability.id, offer.capability.id), offer)
                 for offer in await self._gate.offers(visitor)
+                if selection.includes(offer.capability, visitor)
             ),
             key=_name,
         )
         begin = 0 if cursor is None else bisect_right(offers, _read_cursor(cursor), key=_name)
         shown = offers[begin : begin + PAGE]
         more = begin + PAGE < len(offers)
-        tools = [self._tool(name, offer, version) for name, offer in shown]
+        tools = [self._tool(name, offer, version, selection) for name, offer in shown]
         return tools, _cursor(_name(shown[-1])) if more else None
 
     async def call(
@@ -344,6 +357,7 @@ class McpToolbox:
         visitor: CapabilityCaller,
         name: str,
         arguments: Mapping[str, Any],
+        selection: ToolSelection,
         *,
         structured: bool,
         ask_person: AskPerson | None = None,
@@ -358,6 +372,7 @@ class McpToolbox:
         if found is None:
             capability = map_tool_aliases(await self._gate.names(space)).get(name, name)
             found = await self._gate.find(space, capability)
+        _check_selected(name, found, visitor, selection)
         try:
             value = await self._served(visitor, capability, arguments, ask_person)
         except Problem as problem:
@@ -397,16 +412,48 @@ class McpToolbox:
 
             return await ask_person(problem, again, wait.seconds)
 
-    def _tool(self, name: str, offer: CapabilityOffer, version: str) -> dict[str, Any]:
-        capability = offer.capability
+    def _tool(
+        self, name: str, offer: CapabilityOffer, version: str, selection: ToolSelection
+    ) -> dict[str, Any]:
+        capability, with_output = offer.capability, selection.output_schemas
+
+        def spell() -> dict[str, Any]:
+            schema = offer.input_schema
+            return self._spell(
+                version, describe(name, capability, schema, output_schema=with_output)
+            )
+
         if offer.input_schema is not capability.input_schema:
-            return self._spell(version, describe(name, capability, offer.input_schema))
-        known, made = self._made.get((name, version), (None, {}))
+            return spell()
+        known, made = self._made.get((name, version, with_output), (None, {}))
         # One name may mean another tool in another workspace, or a newer one in the same.
         if known is not capability:
-            made = self._spell(version, describe(name, capability, offer.input_schema))
-            self._made[name, version] = (capability, made)
+            made = spell()
+            self._made[name, version, with_output] = (capability, made)
         return made
+
+
+def _check_selected(
+    name: str, found: Capability | None, caller: CapabilityCaller, selection: ToolSelection
+) -> None:
+    """Refuse a tool that the session does not list."""
+    if found is None:
+        # It may still be a tool of a connected server that is not loaded yet.
+        if selection.names is None or selection.names & {ALL, DEFAULT, Toolset.CONNECTED}:
+            return
+        raise unknown_tool(name)
+    if selection.includes(found, caller):
+        return
+    if not caller.sees(found):
+        raise unknown_tool(name)
+    toolset = found.annotations.toolset or ALL
+    chosen = {toolset, *(selection.names or (DEFAULT,))}
+    raise NotFound(
+        f"The tool {name!r} is not in the toolsets of this session.",
+        code="unknown_tool",
+        suggestion=f"Connect with ?toolset={','.join(sorted(chosen))} in the address, "
+        "or with that value as --toolset.",
+    )
 
 
 def unknown_tool(name: str) -> NotFound:
@@ -465,12 +512,16 @@ class McpToolMethods:
     """Answers the two methods about tools, in any protocol version."""
 
     def __init__(
-        self, services: ApplicationServices, has_page: Callable[[], bool] = lambda: True
+        self,
+        services: ApplicationServices,
+        has_page: Callable[[], bool] = lambda: True,
+        selection: ToolSelection | None = None,
     ) -> None:
         self._has_page = has_page
+        self._selection = selection or ToolSelection()
         self._toolbox = McpToolbox(
             services.gate,
-            _serialize_tool,
+            serialize_tool,
             services.settings.address,
             partial(name_if_several, services.database),
         )
@@ -484,19 +535,21 @@ class McpToolMethods:
         params: Mapping[str, Any] | None,
         report: Report | None = None,
         ask_person: AskPerson | None = None,
+        selection: ToolSelection | None = None,
     ) -> dict[str, Any]:
         """The result; protocol errors are raised as the library's.
 
         ``report`` sends progress to the client during the call, ``ask_person`` a request to open a
-        page.
+        page. ``selection`` replaces the tools that the server was built with.
         """
         given = params or {}
+        chosen = selection or self._selection
         is_modern = version in MODERN_PROTOCOL_VERSIONS
         # Raises the exception that the library maps to invalid parameters.
         validate_client_request(method, version, given)
         try:
             if method == "tools/list":
-                made = await self._list(visitor, version, given.get("cursor"))
+                made = await self._list(visitor, version, given.get("cursor"), chosen)
             else:
                 arguments = given.get("arguments") or {}
                 opened = is_modern and has_opened(given)
@@ -504,6 +557,7 @@ class McpToolMethods:
                     _with_client_wait(visitor, report, opened=opened),
                     given["name"],
                     arguments,
+                    chosen,
                     structured=is_modern,
                     ask_person=self._way(ask_by_result(given) if is_modern else ask_person),
                 )
@@ -521,9 +575,13 @@ class McpToolMethods:
         return ask_person if ask_person is not None and self._has_page() else None
 
     async def _list(
-        self, caller: CapabilityCaller, version: str, cursor: str | None
+        self,
+        caller: CapabilityCaller,
+        version: str,
+        cursor: str | None,
+        selection: ToolSelection,
     ) -> dict[str, Any]:
-        tools, following = await self._toolbox.page(caller, version, cursor)
+        tools, following = await self._toolbox.page(caller, version, cursor, selection)
         made: dict[str, Any] = {"tools": tools}
         if following is not None:
             made["nextCursor"] = following
@@ -623,7 +681,7 @@ def _asking(ctx: Context) -> AskPerson | None:
     return ask_by_request(send, complete)
 
 
-def _serialize_tool(version: str, tool: dict[str, Any]) -> dict[str, Any]:
+def serialize_tool(version: str, tool: dict[str, Any]) -> dict[str, Any]:
     """A tool in the schema of this protocol version; an invalid one is a bug."""
     whole = {"tools": [tool], "ttlMs": 0, "cacheScope": "private", "resultType": "complete"}
     try:

@@ -34,6 +34,7 @@ from mainspring.surfaces.mcp.server import Context, McpToolMethods, build_server
 
 if TYPE_CHECKING:
     from mainspring.gate.callers import CapabilityCaller
+    from mainspring.surfaces.mcp.toolsets import ToolSelection
     from mainspring.surfaces.services import ApplicationServices
 
 
@@ -42,8 +43,9 @@ async def serve_stdio(
     caller: Callable[[], Awaitable[CapabilityCaller]],
     *,
     has_page: Callable[[], bool] = lambda: True,
+    selection: ToolSelection | None = None,
 ) -> None:
-    """Serves until stdin closes; ``visitor`` is called again for each message.
+    """Serves until stdin closes; ``caller`` is called again for each message.
 
     ``has_page`` returns whether a server is running that shows the page where people answer.
     """
@@ -57,7 +59,7 @@ async def serve_stdio(
         except Problem as problem:
             raise MCPError(INVALID_REQUEST, problem.detail, problem.as_dict()) from None
 
-    server = build_server(McpToolMethods(services, has_page), who)
+    server = build_server(McpToolMethods(services, has_page, selection), who)
     with _own_stdin() as stdin:
         lines = _MessageLines(
             anyio.wrap_file(stdin), message_limits(services.limits, services.registry)

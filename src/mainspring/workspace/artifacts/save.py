@@ -22,6 +22,7 @@ from mainspring.contracts.capability import Annotations, Audience, Capability, E
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import Finding, Invalid, PermissionDenied, TooLarge
 from mainspring.contracts.limits import Limits
+from mainspring.contracts.toolset import Toolset
 from mainspring.workspace.artifacts.blobs import BlobStore, artifact_id_of
 from mainspring.workspace.artifacts.rows import (
     Artifact,
@@ -200,7 +201,11 @@ def artifacts_capability(
         output_schema=output_schema(),
         handler=save,
         annotations=Annotations(
-            effect=Effect.KEEP, transactional=True, seconds=0.5, audience=Audience.RUNS
+            toolset=Toolset.RUNS,
+            effect=Effect.KEEP,
+            transactional=True,
+            seconds=0.5,
+            audience=Audience.RUNS,
         ),
     )
 

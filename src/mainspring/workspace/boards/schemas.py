@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from mainspring.contracts.capability import Annotations, Effect
+from mainspring.contracts.toolset import Toolset
 from mainspring.workspace.boards.columns import FIELD_TYPES, LONGEST_KEY
 
 # Schema fragments that the board capabilities share.
@@ -19,8 +20,12 @@ SOME_MEMBER: Final = "01900000-0000-7000-8000-000000000002"
 SOME_TIME: Final = "2026-01-31T09:00:00+00:00"
 MOST_BATCH: Final = 5_000
 
-READS: Final = Annotations(effect=Effect.READ, transactional=True, seconds=0.1)
-KEEPS: Final = Annotations(effect=Effect.KEEP, transactional=True, seconds=0.2)
+READS: Final = Annotations(
+    toolset=Toolset.BOARDS, effect=Effect.READ, transactional=True, seconds=0.1
+)
+KEEPS: Final = Annotations(
+    toolset=Toolset.BOARDS, effect=Effect.KEEP, transactional=True, seconds=0.2
+)
 
 ID: Final[JsonSchema] = {"type": "string", "format": "uuid"}
 MOMENT: Final[JsonSchema] = {"type": "string", "format": "date-time"}

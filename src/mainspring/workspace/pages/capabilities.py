@@ -11,6 +11,7 @@ from mainspring.contracts.capability import Annotations, Capability, CapabilityH
 from mainspring.contracts.display_text import clean_name, name_findings
 from mainspring.contracts.errors import Conflict, Finding, NotFound
 from mainspring.contracts.outcome import Unchanged
+from mainspring.contracts.toolset import Toolset
 from mainspring.workspace.pages import read, schemas, writer
 from mainspring.workspace.pages.action_pages import ActionPages
 from mainspring.workspace.pages.content import (
@@ -29,8 +30,12 @@ if TYPE_CHECKING:
     from mainspring.contracts.embedding import Embedder
     from mainspring.contracts.limits import Limits
 
-_READS: Final = Annotations(effect=Effect.READ, transactional=True, seconds=0.1)
-_KEEPS: Final = Annotations(effect=Effect.KEEP, transactional=True, seconds=0.1)
+_READS: Final = Annotations(
+    toolset=Toolset.PAGES, effect=Effect.READ, transactional=True, seconds=0.1
+)
+_KEEPS: Final = Annotations(
+    toolset=Toolset.PAGES, effect=Effect.KEEP, transactional=True, seconds=0.1
+)
 # JSON encoding lengthens a text: a line break becomes two characters.
 _SPELLED: Final = 2
 

@@ -21,6 +21,7 @@ from mainspring.contracts.capability import (
 )
 from mainspring.contracts.errors import Finding, Invalid, PersonRequired
 from mainspring.contracts.roles import Permission
+from mainspring.contracts.toolset import Toolset
 from mainspring.store.audit import audit_installation
 from mainspring.workspace.people import administration_schemas as schemas
 from mainspring.workspace.people.sessions import end_sessions
@@ -39,8 +40,11 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
     from mainspring.store.database import Database
 
-_READS: Final = Annotations(audience=Audience.ADMINISTRATORS, permission=Permission.ACCOUNT)
+_READS: Final = Annotations(
+    toolset=Toolset.ADMIN, audience=Audience.ADMINISTRATORS, permission=Permission.ACCOUNT
+)
 _KEEPS: Final = Annotations(
+    toolset=Toolset.ADMIN,
     effect=Effect.KEEP,
     audience=Audience.ADMINISTRATORS,
     permission=Permission.ACCOUNT,

@@ -18,6 +18,7 @@ from mainspring.contracts.capability import (
     build_capability,
 )
 from mainspring.contracts.roles import Permission
+from mainspring.contracts.toolset import Toolset
 from mainspring.workspace.boards.schemas import ID, KEEPS, NUMBER, READS, schema_with_examples
 from mainspring.workspace.workflows import management, progress, schemas, status
 from mainspring.workspace.workflows.repository import MOST_LISTED
@@ -39,10 +40,12 @@ def _get_workflow_id(arguments: Mapping[str, Any], answered: Any) -> str | None:
     return arguments.get("workflow_id") or told.get("workflow_id") or told.get("id")
 
 
-_READS: Final = replace(READS, subject=_get_workflow_id)
-_KEEPS: Final = replace(KEEPS, subject=_get_workflow_id, audience=Audience.PEOPLE)
+_READS: Final = replace(READS, toolset=Toolset.WORKFLOWS, subject=_get_workflow_id)
+_KEEPS: Final = replace(
+    KEEPS, toolset=Toolset.WORKFLOWS, subject=_get_workflow_id, audience=Audience.PEOPLE
+)
 _SWITCHES: Final = replace(_KEEPS, permission=Permission.SWITCH)
-_REPORTS: Final[Annotations] = replace(KEEPS, subject=_get_workflow_id)
+_REPORTS: Final[Annotations] = replace(KEEPS, toolset=Toolset.WORKFLOWS, subject=_get_workflow_id)
 
 
 def workflow_capabilities(dependencies: WorkflowDependencies) -> tuple[Capability, ...]:
