@@ -61,10 +61,10 @@ def authoring_capabilities(studio: AuthoringService) -> tuple[Capability, ...]:
         *prompt_capabilities(),
         Capability(
             "create_automation_flow",
-            "Start making an automation, step by step\n\n"
-            "For any wish to create, set up or build an automation. Answers a playbook of ordered "
-            "steps, to be followed one question at a time, with skeletons of scripts that write "
-            "nothing twice. It changes nothing.",
+            "Start creating an automation, step by step\n\n"
+            "Call it first for any request to create, set up or build an automation. Returns a "
+            "playbook: follow its steps in order, one question at a time. Includes script "
+            "skeletons that avoid duplicate writes. It changes nothing.",
             trying.FLOW,
             trying.FLOWS,
             playbook_handler(studio),
@@ -73,9 +73,9 @@ def authoring_capabilities(studio: AuthoringService) -> tuple[Capability, ...]:
         Capability(
             "save_automation_draft",
             "Save a new automation, paused\n\n"
-            "The last step of create_automation_flow. It is not woken before a person activates "
-            "it at admin_url. Not for edits: those are update_automation's, and a name that is "
-            "taken is refused.",
+            "The last step of create_automation_flow. It does not run until a person activates it "
+            "at admin_url. To change an existing one, use update_automation; a name in use is "
+            "refused.",
             saving.SAVE,
             saving.SAVED,
             save_handler(studio),
@@ -83,10 +83,9 @@ def authoring_capabilities(studio: AuthoringService) -> tuple[Capability, ...]:
         ),
         Capability(
             "update_automation",
-            "Change an automation\n\n"
-            "Fields that are given replace what was there, the others stay. With "
-            "active_version_id an earlier version is in force again, with its grants, caps and "
-            "triggers. With state it is set going or at rest.",
+            "Update an automation\n\n"
+            "Given fields replace the old values; others stay. state activates or pauses it. "
+            "active_version_id restores an earlier version with its grants, caps and triggers.",
             saving.UPDATE,
             saving.UPDATED,
             update_handler(studio),
@@ -94,10 +93,10 @@ def authoring_capabilities(studio: AuthoringService) -> tuple[Capability, ...]:
         ),
         Capability(
             "run_automation_once",
-            "Run an automation once and wait for its end\n\n"
-            "Also while it is paused. By default a dry run, which changes nothing and lists the "
-            "calls it pretended; dry_run: false is exactly what a trigger would start. With "
-            "run_id none is started: it goes on waiting for that one.",
+            "Run an automation once and wait for the result\n\n"
+            "Works while it is paused. The default is a dry run, which changes nothing and lists "
+            "the simulated calls; dry_run: false runs it like a trigger would. With run_id, waits "
+            "for that run instead of starting one.",
             trying.RUN,
             trying.RAN,
             run_handler(studio),
@@ -105,10 +104,10 @@ def authoring_capabilities(studio: AuthoringService) -> tuple[Capability, ...]:
         ),
         Capability(
             "rehearse_automation",
-            "Rehearse a change over what has fired before\n\n"
-            "Runs a version, a proposal or a definition over the last firings, or over samples, "
-            "with the answers of then. Nothing is saved, written or sent: it shows what would "
-            "have been written, drafted and spent, next to what was.",
+            "Rehearse a change on past runs\n\n"
+            "Runs a version, proposal or definition over past fire times or samples with the "
+            "recorded answers. Saves and sends nothing; compares what would be written, drafted "
+            "and spent with what was.",
             rehearsing.REHEARSE,
             rehearsing.REHEARSED,
             rehearse_handler(studio),
@@ -116,9 +115,10 @@ def authoring_capabilities(studio: AuthoringService) -> tuple[Capability, ...]:
         ),
         Capability(
             "delete_automation",
-            "Put an automation away\n\n"
-            "It is woken and run no more, and overlaps with nothing. Its history stays, and only a "
-            "person can bring it back.",
+            "Archive an automation\n\n"
+            "It no longer runs and no longer counts as an overlap. Its history stays; only a "
+            "person can restore it. To stop it for a while, use update_automation with state "
+            "paused.",
             trying.DELETE,
             trying.DELETED,
             delete_handler(studio),
@@ -132,9 +132,9 @@ def _for_readers(studio: AuthoringService) -> tuple[Capability, ...]:
     return (
         Capability(
             "get_automation_run",
-            "Look at a run of an automation\n\n"
-            "Answers at once what run_automation_once would answer of it, whether it has ended or "
-            "not.",
+            "Get a run of an automation\n\n"
+            "Returns the same as run_automation_once without waiting, for a finished or running "
+            "run.",
             trying.LOOK,
             trying.RAN,
             get_run_handler(studio),
@@ -142,9 +142,8 @@ def _for_readers(studio: AuthoringService) -> tuple[Capability, ...]:
         ),
         Capability(
             "get_rehearsal",
-            "Look at a rehearsal again\n\n"
-            "Answers at once what rehearse_automation would answer of it, whether it has ended or "
-            "not.",
+            "Get a rehearsal\n\n"
+            "Returns the same as rehearse_automation without waiting, finished or not.",
             rehearsing.LOOK,
             rehearsing.REHEARSED,
             look_again_handler(studio),
@@ -152,9 +151,9 @@ def _for_readers(studio: AuthoringService) -> tuple[Capability, ...]:
         ),
         Capability(
             "list_automations",
-            "List the automations there are\n\n"
-            "The newest first, each with its state, its version and when it last ran live. What "
-            "was put away is listed only when it is asked for by its state, archived.",
+            "List automations\n\n"
+            "Newest first, with state, version and last live run. Archived ones only with state "
+            "archived.",
             trying.LIST,
             trying.LISTED,
             list_handler(studio),
@@ -162,9 +161,10 @@ def _for_readers(studio: AuthoringService) -> tuple[Capability, ...]:
         ),
         Capability(
             "find_overlapping_automations",
-            "Find automations that write the same boards\n\n"
-            "Before a new one is saved. strict_overlap: the same board and list field, and one "
-            "moment can wake both. With intent, those that mean something alike are added.",
+            "Find automations that write to the same boards\n\n"
+            "Call it before you save a new automation. strict_overlap: same board and list field, "
+            "and one fire time can start both. With intent, adds automations with a similar "
+            "purpose.",
             trying.OVERLAP,
             trying.OVERLAPS,
             overlap_handler(studio),

@@ -94,8 +94,8 @@ def prompt_capabilities() -> tuple[Capability, ...]:
     return (
         build_capability(
             "save_prompt",
-            "Keep a request to use it again",
-            "Under a name; a request that has the name already gets the new words.",
+            "Save a prompt for reuse",
+            "Replaces a saved prompt of the same name.",
             build_object_schema(
                 {"name": _NAME, "text": _TEXT},
                 ["name", "text"],
@@ -110,8 +110,8 @@ def prompt_capabilities() -> tuple[Capability, ...]:
         ),
         build_capability(
             "list_prompts",
-            "List requests to begin with",
-            "Those that the workspace keeps, and a few that everybody has.",
+            "List saved prompts",
+            "Returns those of the workspace and the built-in ones.",
             build_object_schema({}, [], [{}], [({"name": "x"}, "nothing is asked")]),
             build_object_schema(
                 {
@@ -130,8 +130,8 @@ def prompt_capabilities() -> tuple[Capability, ...]:
         ),
         build_capability(
             "forget_prompt",
-            "Forget a request that was kept",
-            "What was made from it stays.",
+            "Delete a saved prompt",
+            "Automations made from it stay.",
             build_object_schema({"id": _ID}, ["id"], [{"id": _SOME_ID}], [({}, "which one?")]),
             build_object_schema({"id": _ID}, ["id"], [{"id": _SOME_ID}], [({}, "which one?")]),
             _forget,

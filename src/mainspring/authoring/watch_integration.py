@@ -75,12 +75,11 @@ def watching_capabilities(
     return (
         Capability(
             "watch_integration",
-            "Read an integration again and again\n\n"
-            "Makes an automation of yours that looks for what is new on a schedule and keeps it "
-            "as pages, over your own connection. It is active at once where a person asks; where "
-            "a program asks, it waits until a person agrees. Asked again, it changes the "
-            "schedule; where a program asks, reading more often waits for a person, and what was "
-            "paused stays paused.",
+            "Watch an integration on a schedule\n\n"
+            "Creates an automation that reads new items with your connection and stores them as "
+            "pages. Active at once if a person asks; otherwise it waits for consent. Call again "
+            "to change the schedule; a program's request to read more often waits for consent, "
+            "and a paused one stays paused.",
             _input(names, source, every=True),
             _WATCHED,
             _watch(studio, reachable),
@@ -88,9 +87,9 @@ def watching_capabilities(
         ),
         Capability(
             "unwatch_integration",
-            "Stop reading an integration\n\n"
-            "Puts away the automation that reads from it. What came in stays, and so does where "
-            "it ended: watch it again and it goes on from there.",
+            "Stop watching an integration\n\n"
+            "Archives the automation that reads from it. Stored pages stay; watching again "
+            "continues from the same place.",
             _input(names, source, every=False),
             _UNWATCHED,
             _unwatch(studio, reachable),

@@ -384,7 +384,7 @@ def _discard(resumer: Resumer) -> Capability:
     return Capability(
         id="discard_action",
         description="Discard a draft\n\n"
-        "Nothing is sent, and it cannot be confirmed any more. Discarding it again changes "
+        "Nothing is sent and it can no longer be confirmed. A repeated call changes "
         "nothing.",
         input_schema=shapes.DISCARD_INPUT,
         output_schema=shapes.DISCARD_OUTPUT,
@@ -403,8 +403,7 @@ async def _discard_draft(resumer: Resumer, ctx: CallContext, arguments: Mapping[
 def _discard_all(resumer: Resumer) -> Capability:
     return Capability(
         id="discard_actions",
-        description="Discard several drafts\n\n"
-        "Nothing of them is sent. One that cannot be discarded does not stop the others.",
+        description="Discard several drafts\n\nNothing is sent. A failure does not stop the rest.",
         input_schema=shapes.DISCARD_ALL_INPUT,
         output_schema=shapes.DISCARD_ALL_OUTPUT,
         handler=partial(_discard_all_drafts, resumer),
@@ -458,10 +457,10 @@ def _again(known: Mapping[str, Capability], lifetimes: DraftLifetimes | None) ->
 
     return Capability(
         id="redraft_action",
-        description="Draft it again\n\n"
-        "Makes a new draft of the same bytes from one whose time was over, that was discarded, or "
-        "that failed with nothing sent. It waits for a person like any other; nothing is sent. "
-        "Asked twice, it is the same new draft.",
+        description="Create a draft again\n\n"
+        "Copies a draft that expired, was discarded, or failed without sending. The "
+        "copy waits for a person; nothing is sent. A repeated call returns the same "
+        "copy.",
         input_schema=shapes.AGAIN_INPUT,
         output_schema=shapes.AGAIN_OUTPUT,
         handler=repeated,
@@ -492,10 +491,9 @@ def _list(known: Mapping[str, Capability]) -> Capability:
 
     return Capability(
         id="list_pending_actions",
-        description="List what waits for a person\n\n"
-        "The newest first, as drafts: what would happen, with which arguments, and until when. "
-        "Nothing is sent by looking. Left out, status is pending; expired ones are listed under "
-        "expired.",
+        description="List drafts\n\n"
+        "Newest first: what would happen, the arguments and the deadline. status "
+        "defaults to pending; expired drafts are under expired. Reading sends nothing.",
         input_schema=shapes.LIST_INPUT,
         output_schema=shapes.LIST_OUTPUT,
         handler=listed,

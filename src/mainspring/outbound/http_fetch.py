@@ -237,9 +237,9 @@ def http_fetch_capability(limits: Limits) -> Capability:
 
     return Capability(
         id="http_fetch",
-        description="Call a web address\n\n"
-        "Sends one HTTP request to an approved host and answers with its status, headers, text "
-        "and, when it is JSON, its value. Secrets may stand in url, headers and query.",
+        description="Send an HTTP request\n\n"
+        "Calls an approved host and returns status, headers, text and, for JSON, the "
+        "value. Secrets can be used in url, headers and query.",
         input_schema=input_schema(limits),
         output_schema=output_schema(),
         handler=fetch,

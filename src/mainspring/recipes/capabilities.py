@@ -81,9 +81,9 @@ def _build_catalog_capabilities(services: CodexServices) -> tuple[Capability, ..
     return (
         build_capability(
             "list_starter_recipes",
-            "Browse the codex",
-            "Recipes for boards, automations, workflows, integrations and bundles: the starters, "
-            "those of this workspace, and what others share.",
+            "List recipes of the codex",
+            "Recipes for boards, automations, workflows, integrations and bundles: built-in, from "
+            "this workspace, and shared.",
             shapes.LIST_TAKES,
             shapes.LIST_ANSWERS,
             list_handler(services),
@@ -91,9 +91,8 @@ def _build_catalog_capabilities(services: CodexServices) -> tuple[Capability, ..
         ),
         build_capability(
             "get_starter_recipe",
-            "Read a recipe",
-            "In full, with the template that an install makes something of, and with all that it "
-            "asks for. Give slug or id, not both.",
+            "Get a recipe",
+            "Returns the template and everything it requests. Give slug or id.",
             shapes.GET_TAKES,
             shapes.GET_ANSWERS,
             get_handler(services),
@@ -102,8 +101,8 @@ def _build_catalog_capabilities(services: CodexServices) -> tuple[Capability, ..
         build_capability(
             "publish_recipe",
             "Publish a version of a recipe",
-            "It is judged first: it may ask for nothing that it does not say. A version never "
-            "changes once it is published; whoever has an older one sees that there is a newer.",
+            "Validates it first: it can use only what it declares. Published versions never "
+            "change; existing installs are offered the upgrade.",
             shapes.PUBLISH_TAKES,
             shapes.PUBLISH_ANSWERS,
             publish_handler(services),
@@ -117,9 +116,9 @@ def _build_install_capabilities(services: CodexServices) -> tuple[Capability, ..
         build_capability(
             "apply_starter_recipe",
             "Install a recipe",
-            "With everything that it needs, which is installed first. Automations are always "
-            "paused until a person has agreed to what they ask for. Installed twice it makes two "
-            "of everything that is its own.",
+            "Installs its dependencies first. Automations stay paused until a person agrees to "
+            "what they request. Installing again creates second copies. Use upgrade_recipe to "
+            "update an install.",
             shapes.APPLY_TAKES,
             shapes.APPLY_ANSWERS,
             apply_handler(services),
@@ -127,9 +126,9 @@ def _build_install_capabilities(services: CodexServices) -> tuple[Capability, ..
         ),
         build_capability(
             "check_recipe_dependencies",
-            "See what a recipe needs",
-            "Which recipes must stand first, which of them are here, and what an install would "
-            "go through.",
+            "Check the dependencies of a recipe",
+            "Call it before apply_starter_recipe: returns the required recipes, which are "
+            "installed, and whether an install would succeed.",
             shapes.NEEDS_TAKES,
             shapes.NEEDS_ANSWERS,
             build_dependencies_handler(services),
@@ -137,9 +136,8 @@ def _build_install_capabilities(services: CodexServices) -> tuple[Capability, ..
         ),
         build_capability(
             "list_installs",
-            "List what is installed",
-            "Each with the recipe and the version that it came from, and whether there is a "
-            "newer one.",
+            "List installed recipes",
+            "Returns each with its recipe, version and whether a newer one exists.",
             here.INSTALLS_TAKES,
             here.INSTALLS_ANSWERS,
             build_installs_handler(services),
@@ -152,8 +150,9 @@ def _build_lifecycle_capabilities(services: CodexServices) -> tuple[Capability, 
     return (
         build_capability(
             "check_recipe_upgrade",
-            "See what an upgrade would change",
-            "And what people here changed that it would throw away. Rows are never counted.",
+            "Preview a recipe upgrade",
+            "Call it before upgrade_recipe: returns the changes and the local edits that they "
+            "would overwrite. Rows are not compared.",
             here.CHECK_TAKES,
             here.CHECK_ANSWERS,
             check_handler(services),
@@ -162,9 +161,9 @@ def _build_lifecycle_capabilities(services: CodexServices) -> tuple[Capability, 
         build_capability(
             "upgrade_recipe",
             "Upgrade an install",
-            "Rebuilds it from the newest version of its recipe. Rows, the state of automations "
-            "and the roster of workflows stay. What people here changed stands in the way, unless "
-            "force is given. What would let an automation do more waits for a person.",
+            "Rebuilds it from the newest version of its recipe. Rows, automation states and "
+            "workflow rosters stay. Local edits block the upgrade unless force is given. "
+            "Additional permissions wait for a person. Preview with check_recipe_upgrade.",
             here.UPGRADE_TAKES,
             here.UPGRADE_ANSWERS,
             upgrade_handler(services),
@@ -172,9 +171,9 @@ def _build_lifecycle_capabilities(services: CodexServices) -> tuple[Capability, 
         ),
         build_capability(
             "uninstall_recipe",
-            "Uninstall",
-            "One thing, or with slug everything that was installed from a recipe. Automations "
-            "stop at once. Nothing is deleted, and for seven days it can be recovered.",
+            "Uninstall a recipe or one installed item",
+            "Give slug to remove everything installed from a recipe. Automations stop at once. "
+            "Nothing is deleted: recover_recipe restores it for seven days.",
             here.UNINSTALL_TAKES,
             here.UNINSTALL_ANSWERS,
             uninstall_handler(services),
@@ -182,8 +181,8 @@ def _build_lifecycle_capabilities(services: CodexServices) -> tuple[Capability, 
         ),
         build_capability(
             "list_uninstalled",
-            "List what can be recovered",
-            "What was uninstalled in the last seven days, the latest first.",
+            "List recoverable uninstalls",
+            "Uninstalled in the last seven days, latest first. Restore one with recover_recipe.",
             here.GONE_TAKES,
             here.GONE_ANSWERS,
             list_gone_handler(),
@@ -191,9 +190,9 @@ def _build_lifecycle_capabilities(services: CodexServices) -> tuple[Capability, 
         ),
         build_capability(
             "recover_recipe",
-            "Recover what was uninstalled",
-            "With its rows and where it came from; an automation comes back paused. When its name "
-            "was given out meanwhile it gets a number.",
+            "Recover an uninstalled item",
+            "Restores its rows and origin; automations come back paused. If the name is taken, a "
+            "number is appended.",
             here.RECOVER_TAKES,
             here.RECOVER_ANSWERS,
             recover_handler(services),

@@ -68,8 +68,8 @@ def _recent_failures() -> Capability:
     return Capability(
         id="automation_recent_failures",
         description="List the latest failures of this automation\n\n"
-        "The newest first, without the run that asks. A script can do less, or say more, after "
-        "it has failed before.",
+        "Newest first, without the current run. Use it in a script to adapt after "
+        "failures.",
         input_schema={
             "$schema": _DIALECT,
             "type": "object",

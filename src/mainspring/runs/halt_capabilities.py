@@ -117,10 +117,9 @@ def halt_capabilities(database: Database | None) -> tuple[Capability, ...]:
         build_capability(
             "halt_work",
             "Halt a workspace, an automation or a recipe",
-            "The kill switch. Runs under way are interrupted within seconds and put back with "
-            "their steps kept; what waits or starts meanwhile is accepted and held, and none of "
-            "its drafts can be sent, until it is released. With cancel the runs that are there "
-            "now are cancelled instead.",
+            "Emergency stop: interrupts current runs within seconds and keeps their completed "
+            "steps. New runs are accepted and held, and their drafts cannot be sent, until "
+            "release_work. With cancel, current runs are cancelled instead.",
             schemas.HALT,
             schemas.HALTED,
             switches.halt,
@@ -128,9 +127,8 @@ def halt_capabilities(database: Database | None) -> tuple[Capability, ...]:
         ),
         build_capability(
             "release_work",
-            "Let go on what was halted",
-            "Held runs go on where they stood, in their order. What another halt names as well "
-            "stays held.",
+            "Release halted work",
+            "Held runs resume in order where they stopped. Work under another halt stays held.",
             schemas.RELEASE,
             schemas.RELEASED,
             switches.release,
@@ -138,8 +136,8 @@ def halt_capabilities(database: Database | None) -> tuple[Capability, ...]:
         ),
         build_capability(
             "list_halts",
-            "List what is halted",
-            "With the reason, and how many runs are held and still under way.",
+            "List active halts",
+            "Returns the reason and how many runs are held or still running.",
             schemas.NOTHING,
             schemas.HALTS,
             switches.list_all,
@@ -148,7 +146,7 @@ def halt_capabilities(database: Database | None) -> tuple[Capability, ...]:
         build_capability(
             "admin_halt_recipe",
             "Halt a recipe in every workspace",
-            "Like halt_work, for all automations of the installation that came with the recipe.",
+            "Works like halt_work, for all automations installed from the recipe.",
             schemas.HALT_RECIPE,
             schemas.HALTED,
             switches.halt_everywhere,
@@ -156,8 +154,8 @@ def halt_capabilities(database: Database | None) -> tuple[Capability, ...]:
         ),
         build_capability(
             "admin_release_recipe",
-            "Let a recipe go on in every workspace",
-            "Halts that workspaces made for themselves stay.",
+            "Release a halted recipe in every workspace",
+            "Halts set by a workspace itself stay.",
             schemas.RELEASE_RECIPE,
             schemas.RELEASED,
             switches.release_everywhere,
@@ -165,8 +163,8 @@ def halt_capabilities(database: Database | None) -> tuple[Capability, ...]:
         ),
         build_capability(
             "admin_list_workers",
-            "List the workers, and what each queue asks of them",
-            "The numbers by queue are what more or fewer workers can be decided by.",
+            "List workers and queue load",
+            "Use the figures per queue to decide how many workers to run.",
             schemas.NOTHING,
             schemas.WORKERS,
             crew.list_all,
@@ -174,9 +172,8 @@ def halt_capabilities(database: Database | None) -> tuple[Capability, ...]:
         ),
         build_capability(
             "admin_drain_workers",
-            "Drain a worker, or all of a machine",
-            "It takes nothing new from now on, finishes what it has, hands back what takes too "
-            "long, and leaves.",
+            "Drain a worker or all workers of a machine",
+            "They accept no new runs, finish or hand back the current ones, and exit.",
             schemas.DRAIN,
             schemas.DRAINED,
             crew.drain,

@@ -209,9 +209,8 @@ def question_capabilities(limits: Limits, address: str = "") -> tuple[Capability
         ),
         build_capability(
             "list_approvals",
-            "List the questions of plans",
-            "The newest first: what a run asks, in which form it wants the answer, and until "
-            "when. Left out, status is pending.",
+            "List approval questions of runs",
+            "Newest first, with form and deadline. status defaults to pending.",
             LIST_INPUT,
             LIST_OUTPUT,
             _list_questions,
@@ -225,9 +224,9 @@ def question_capabilities(limits: Limits, address: str = "") -> tuple[Capability
         ),
         build_capability(
             "answer_approval",
-            "Answer a question of a plan",
-            "For a person alone, and once; the run goes on with it. The answer is judged by the "
-            "form of the question.",
+            "Answer an approval question of a run",
+            "Only a person can answer, and only once. The answer must match the form of the "
+            "question; then the run continues.",
             ANSWER_INPUT,
             ANSWER_OUTPUT,
             answered,

@@ -357,8 +357,8 @@ def size_capabilities(
     return (
         build_capability(
             "admin_show_size",
-            "Show how large the installation is",
-            "By what is kept: how large, how old, how fast it grows and what is deleted when.",
+            "Show the storage used by the installation",
+            "Returns size, age, growth and retention for each kind of data.",
             _NOTHING,
             _SIZE,
             show_size,

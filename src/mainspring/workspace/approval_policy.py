@@ -187,9 +187,9 @@ _OUTPUT: Final = build_object_schema(
 
 GET_APPROVAL_POLICY: Final = Capability(
     id="get_approval_policy",
-    description="Read who may approve drafts\n\n"
-    "How many people must agree, of which roles, whether an author may, and how long a draft "
-    "waits.",
+    description="Get the approval policy for drafts\n\n"
+    "Returns how many approvals are needed, from which roles, whether authors may "
+    "approve, and how long drafts wait.",
     input_schema=build_object_schema({}, (), [{}], [({"workspace": "x"}, "it is about this one")]),
     output_schema=_OUTPUT,
     handler=_get,
@@ -203,9 +203,9 @@ GET_APPROVAL_POLICY: Final = Capability(
 )
 SET_APPROVAL_POLICY: Final = Capability(
     id="set_approval_policy",
-    description="Say who may approve drafts\n\n"
-    "For owners. What is left out stays as it is. A policy that nobody here could fulfil is "
-    "refused. It holds for drafts that wait already, too.",
+    description="Set the approval policy for drafts\n\n"
+    "Only owners. Omitted fields stay. A policy that no member could satisfy is "
+    "refused. Applies to waiting drafts too.",
     input_schema=build_object_schema(
         _FIELDS,
         (),

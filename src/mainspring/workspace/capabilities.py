@@ -236,8 +236,8 @@ def capabilities(limits: Limits, built_in: Collection[str] = ()) -> tuple[Capabi
 def _get() -> Capability:
     return Capability(
         id="automation_kv.get",
-        description="Read a remembered value\n\n"
-        "Answers the value this automation keeps under a key, or the default.",
+        description="Read a stored value of this automation\n\n"
+        "Returns the value, or the default if the key is missing.",
         input_schema=_build_object_schema(
             {
                 "key": _KEY,
@@ -319,9 +319,9 @@ def _list(limits: Limits) -> Capability:
     )
     return Capability(
         id="automation_kv.list",
-        description="List remembered values\n\n"
-        "In the order of their keys, from one place on. A page ends early when its values are "
-        "large; next is where to go on, and null at the end.",
+        description="List stored values of this automation\n\n"
+        "Sorted by key, in pages; large values end a page early. Continue at next, "
+        "which is null on the last page.",
         input_schema=_build_object_schema(
             {
                 "prefix": {"type": "string", "maxLength": MAX_KEY},
@@ -366,7 +366,7 @@ def _list(limits: Limits) -> Capability:
 def _delete() -> Capability:
     return Capability(
         id="automation_kv.delete",
-        description="Forget a value\n\nA key that is not there is no error.",
+        description="Delete a stored value of this automation\n\nA missing key is not an error.",
         input_schema=_build_object_schema(
             {"key": _KEY},
             required=["key"],

@@ -104,11 +104,11 @@ def consent_capabilities(
     return (
         build_capability(
             "list_consents",
-            "List what waits for consent",
-            "An automation that a program, a file or a recipe has made or changed is paused until "
-            "a person agrees to each thing that it may do beyond what was agreed to. Tools from "
-            "outside that have changed are asked about in the same way. What was at work before "
-            "agreement was recorded is listed for review, and goes on as it is.",
+            "List automations that wait for consent",
+            "An automation created or changed by a program, file or recipe is paused until a "
+            "person agrees to its additional permissions. Changed external tools are listed too. "
+            "Automations that were active before consent was recorded are listed for review and "
+            "keep running.",
             schemas.LIST,
             schemas.LISTED,
             counter.list_all,
@@ -116,9 +116,9 @@ def consent_capabilities(
         ),
         build_capability(
             "get_consent",
-            "Show what waits for consent",
-            "Each addition is one sentence, with its place in the definition. The digest stands "
-            "for exactly these.",
+            "Get what an automation asks consent for",
+            "Returns one sentence per addition with its place in the definition, and the digest "
+            "that answer_consent needs.",
             schemas.GET,
             schemas.SHOWN,
             counter.show,
@@ -126,11 +126,11 @@ def consent_capabilities(
         ),
         build_capability(
             "answer_consent",
-            "Agree to what an automation may do, or refuse it",
-            "For a person, or a token that a person made with the permission approve for this "
-            "automation. The digest says what was read: when something else is asked by "
-            "now, nothing is agreed to. With activate it also starts by its triggers from here "
-            "on; where it cannot be activated, nothing is answered. What is refused stays paused.",
+            "Agree to or refuse what an automation may do",
+            "Only for a person, or a token with the permission approve for this automation. Give "
+            "the digest that was read: if the request changed since, nothing is accepted. With "
+            "activate, the automation also starts on its triggers; if it cannot be activated, "
+            "nothing is recorded. A refused automation stays paused.",
             schemas.ANSWER,
             schemas.ANSWERED,
             counter.answer,

@@ -243,8 +243,8 @@ def publish_event_capability(limits: Limits, built_in: Collection[str] = ()) -> 
     return Capability(
         id="publish_event",
         description="Publish an event\n\n"
-        "Puts a fact into this workspace's event log, where event triggers of any automation "
-        "may go off on it. If its type was declared, the payload must fit the declared schema.",
+        "Adds it to the event log of the workspace, where event triggers can match "
+        "it. A declared event type validates the payload.",
         input_schema=_INPUT,
         output_schema=_OUTPUT,
         handler=_publish_handler(limits, built_in),

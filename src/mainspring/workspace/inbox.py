@@ -71,10 +71,10 @@ def _answer(action: UUID, decision: str, *, recorded: bool) -> dict[str, Any]:
 _ID: Final = "01900000-0000-7000-8000-0000000000d1"
 ACK_INBOX_ACTION: Final = Capability(
     id="ack_inbox_action",
-    description="Record what a person decided about an inbox prompt\n\n"
-    "The id stands in the HTML marker of the prompt. Once for each person and prompt; asked "
-    "again, it answers what was recorded first. It sends nothing: drafts are sent by "
-    "confirm_action.",
+    description="Record a person's decision on an inbox prompt\n\n"
+    "Take action_id from the HTML marker of the prompt. Each person decides once per "
+    "prompt; a repeated call returns the first decision. It sends nothing: use "
+    "confirm_action to send a draft.",
     input_schema=build_object_schema(
         {
             "id": {
@@ -201,7 +201,7 @@ async def _post(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any
 
 POST_NOTIFICATION = Capability(
     id="inbox.post_notification",
-    description="Leave a message in the inbox\n\nFor the people of this workspace only.",
+    description="Post a message to the inbox\n\nOnly for the people of this workspace.",
     input_schema={
         "type": "object",
         "required": ["title"],

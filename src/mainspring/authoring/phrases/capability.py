@@ -123,11 +123,10 @@ ANSWER: Final = schema_with_examples(
 def read_schedule_capability() -> Capability:
     return Capability(
         "read_schedule",
-        "Read a schedule in words\n\n"
-        "Answers the schedule triggers that a text asks for, such as every weekday at 9 Berlin "
-        "time, with what had to be assumed and the next moments; a question where the words are "
-        "unclear; or why no schedule can say it. By fixed rules, without a model. A text that "
-        "says nothing about when gets an empty answer.",
+        "Convert a phrase to schedule triggers\n\n"
+        'For text such as "every weekday at 9 Berlin time". Returns triggers with assumptions '
+        "and next fire times, a question if the text is ambiguous, or why it cannot be scheduled. "
+        "Rule-based, without a model. Text without a time returns an empty result.",
         READ,
         ANSWER,
         _read,

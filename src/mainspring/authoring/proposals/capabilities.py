@@ -231,11 +231,10 @@ def _making(studio: AuthoringService) -> tuple[Capability, ...]:
     return (
         build_capability(
             "propose_automation",
-            "Propose an automation from words",
-            "Makes a definition, questions that only a person can answer, and a review with its "
-            "price and its reach; or the change of an automation, with the difference. A model "
-            "makes it where one is connected, else rules do, and it says which. Nothing is saved: "
-            "a proposal can do nothing.",
+            "Propose an automation from a description",
+            "Returns a definition, questions for the person, and a review with cost and reach; or "
+            "a change to an existing automation with a diff. Uses a model if one is connected, "
+            "otherwise rules. Nothing is saved: continue with refine_proposal and save_proposal.",
             schemas.PROPOSE,
             PROPOSAL,
             _late(studio, "propose_handler"),
@@ -243,10 +242,10 @@ def _making(studio: AuthoringService) -> tuple[Capability, ...]:
         ),
         build_capability(
             "refine_proposal",
-            "Go on with a proposal",
-            "Answers its questions, edits its definition, or changes it in words. It is judged and "
-            "reviewed anew each time. What does not fit is refused with its place, and the "
-            "proposal stays as it was.",
+            "Refine a proposal",
+            "Answer its questions, edit its definition, or describe a change. It is validated and "
+            "reviewed again each time; an invalid change is refused with its place and changes "
+            "nothing.",
             schemas.REFINE,
             PROPOSAL,
             _late(studio, "refine_handler"),
@@ -255,9 +254,8 @@ def _making(studio: AuthoringService) -> tuple[Capability, ...]:
         build_capability(
             "review_automation",
             "Review an automation or a definition",
-            "What it does in plain sentences, what is worth a look, whom it reaches, what it will "
-            "cost and who does the same. With both an automation and a definition: what that would "
-            "change. A review decides nothing.",
+            "Returns plain sentences about what it does, warnings, whom it reaches, cost and "
+            "overlaps. Give both to review a change. It decides nothing.",
             schemas.REVIEW,
             REVIEWED,
             _late(studio, "review_handler"),
@@ -271,9 +269,9 @@ def _deciding(studio: AuthoringService) -> tuple[Capability, ...]:
         build_capability(
             "save_proposal",
             "Save a proposal as an automation",
-            "For a person who has read it, never for a program with their token. A new automation "
-            "is saved paused; a change is the next version of what it changes. Exactly what the "
-            "digest stands for is saved, after it was judged once more.",
+            "Only a person who has read it can save it, never a program. A new automation is "
+            "saved paused; a change becomes the next version. Saves exactly what the digest "
+            "covers, after validating it again.",
             schemas.SAVE,
             schemas.SAVED,
             save_handler(studio),
@@ -281,8 +279,8 @@ def _deciding(studio: AuthoringService) -> tuple[Capability, ...]:
         ),
         build_capability(
             "get_proposal",
-            "Show a proposal",
-            "As it is now: its definition, what is open, and its review.",
+            "Get a proposal",
+            "Returns its definition, open questions and review.",
             schemas.ONE,
             PROPOSAL,
             _late(studio, "get_handler"),
@@ -290,9 +288,8 @@ def _deciding(studio: AuthoringService) -> tuple[Capability, ...]:
         ),
         build_capability(
             "list_proposals",
-            "List the proposals that wait",
-            "Those that nobody has saved, the newest first. Each is kept for 7 days after its last "
-            "change.",
+            "List unsaved proposals",
+            "Newest first. Each is kept for 7 days after its last change.",
             schemas.LIST,
             LISTED,
             _late(studio, "list_handler"),
@@ -300,8 +297,8 @@ def _deciding(studio: AuthoringService) -> tuple[Capability, ...]:
         ),
         build_capability(
             "discard_proposal",
-            "Throw a proposal away",
-            "It is gone at once. What was saved from one stays.",
+            "Delete a proposal",
+            "Automations saved from it stay.",
             schemas.ONE,
             schemas.DISCARDED,
             _late(studio, "discard_handler"),

@@ -52,9 +52,9 @@ def integration_capabilities(
     return (
         build_capability(
             "list_integrations",
-            "List the integrations",
-            "What is available for the caller and what is connected. Call it before you suggest a "
-            "fetch or an act, so that nothing is proposed that is not linked.",
+            "List integrations",
+            "Returns what is available to you and what is connected. Call it before you suggest a "
+            "fetch or an action, so that you only propose connected sources.",
             schemas.LIST,
             schemas.LISTED,
             counter.list_all,
@@ -67,11 +67,11 @@ def integration_capabilities(
         ),
         build_capability(
             "connect_integration",
-            "Connect an account of yours",
-            "With the fields that the integration asks for it is tried, and kept if it works. "
-            "Where people sign in instead, the address to open is answered; fields are for "
-            "afterwards, and say what to follow there. With share, an admin without a connection "
-            "of their own connects that of the workspace again, and holds it from then on.",
+            "Connect an account",
+            "Tests the given fields and stores the connection if they work. For providers with "
+            "sign-in, returns the URL to open; give fields afterwards to choose what to follow. "
+            "With share, an admin without a connection reconnects the workspace's shared one and "
+            "becomes its holder.",
             schemas.CONNECT,
             schemas.CONNECTED,
             counter.connect,
@@ -83,9 +83,8 @@ def integration_capabilities(
         ),
         build_capability(
             "begin_integration_sign_in",
-            "Sign in to connect an account",
-            "Answers the address to open. Whoever comes back from there in the same browser, "
-            "within ten minutes, is connected.",
+            "Start the sign-in to connect an account",
+            "Returns a URL to open. Finish in the same browser within ten minutes.",
             schemas.ONE,
             schemas.SIGN_IN,
             counter.sign_in,
@@ -93,9 +92,9 @@ def integration_capabilities(
         ),
         build_capability(
             "test_integration_connection",
-            "Test a connection of yours",
-            "The other side is asked who you are there. One that is let in again is ready again. "
-            "Without a connection of your own it tests that of the workspace, for admins.",
+            "Test a connection",
+            "Asks the provider who you are; a working connection becomes ready again. Without "
+            "your own connection it tests the shared one, for admins.",
             schemas.ONE,
             schemas.TESTED,
             counter.test,
@@ -104,10 +103,9 @@ def integration_capabilities(
         *_sharing(counter),
         build_capability(
             "disconnect_integration",
-            "Disconnect an account of yours",
-            "What let it in is forgotten, and the provider is asked to forget it too unless "
-            "another connection uses the same agreement there. Automations that use it are blocked "
-            "until it is connected again.",
+            "Disconnect an account",
+            "Deletes its credentials and revokes them at the provider, unless another connection "
+            "uses the same grant. Automations that use it are blocked until it is connected again.",
             schemas.ONE,
             schemas.DISCONNECTED,
             counter.disconnect,
@@ -120,10 +118,9 @@ def _sharing(counter: _IntegrationHandlers) -> tuple[Capability, ...]:
     return (
         build_capability(
             "share_integration_connection",
-            "Share a connection of yours with the workspace",
-            "Automations of every member may then use this account, as far as their grants go, "
-            "unless the member has connected one of their own. It stays when you leave. Only a "
-            "person shares an account.",
+            "Share your connection with the workspace",
+            "Automations of members without their own connection can use the account within their "
+            "grants. It stays when you leave. Only a person can share.",
             schemas.ONE,
             schemas.SHARED,
             counter.share,
@@ -131,9 +128,8 @@ def _sharing(counter: _IntegrationHandlers) -> tuple[Capability, ...]:
         ),
         build_capability(
             "withdraw_integration_connection",
-            "Withdraw the connection of the workspace",
-            "Only the member who connected it uses it from then on. That member may withdraw it, "
-            "and admins.",
+            "Stop sharing a connection",
+            "Only the member who connected it can use it then. That member and admins can do this.",
             schemas.ONE,
             schemas.SHARED,
             counter.withdraw,

@@ -63,9 +63,8 @@ def oauth_client_capabilities(
     return (
         build_capability(
             "list_oauth_clients",
-            "List the clients of providers",
-            "Every provider that people can sign in at, as whom, and the address that has to be "
-            "registered there.",
+            "List OAuth clients of providers",
+            "Returns each provider with its client and the redirect URI to register there.",
             schemas.NOTHING,
             schemas.CLIENTS,
             office.list_all,
@@ -78,9 +77,9 @@ def oauth_client_capabilities(
         ),
         build_capability(
             "set_oauth_client",
-            "Set the client of a provider",
-            "Members of the workspace sign in with it from then on. The secret goes into the "
-            "vault. Another client id ends what was connected with the one before.",
+            "Set the OAuth client of a provider",
+            "Members sign in with it from now on. Stores the secret in the vault. A different "
+            "client id ends connections made with the previous one.",
             schemas.SET_CLIENT,
             schemas.CLIENT_SET,
             office.set,
@@ -88,8 +87,8 @@ def oauth_client_capabilities(
         ),
         build_capability(
             "remove_oauth_client",
-            "Remove the client of a provider",
-            "Its secret is forgotten. What was connected with it cannot be renewed any more.",
+            "Remove the OAuth client of a provider",
+            "Deletes its secret. Accounts connected with it can no longer be refreshed.",
             schemas.ONE_CLIENT,
             schemas.CLIENT_REMOVED,
             office.remove,
@@ -97,8 +96,8 @@ def oauth_client_capabilities(
         ),
         build_capability(
             "admin_set_oauth_client",
-            "Set the client of a provider for every workspace",
-            "Members of every workspace that has no client of its own sign in with it.",
+            "Set the OAuth client of a provider for all workspaces",
+            "Workspaces without a client of their own use it to sign in.",
             schemas.SET_CLIENT,
             schemas.CLIENT_SET,
             office.set_for_all,
@@ -106,8 +105,8 @@ def oauth_client_capabilities(
         ),
         build_capability(
             "admin_remove_oauth_client",
-            "Remove the client of a provider of every workspace",
-            "Its secret is forgotten. What was connected with it cannot be renewed any more.",
+            "Remove the OAuth client of a provider for all workspaces",
+            "Deletes its secret. Accounts connected with it can no longer be refreshed.",
             schemas.ONE_CLIENT,
             schemas.CLIENT_REMOVED,
             office.remove_for_all,

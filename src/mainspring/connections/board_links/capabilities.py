@@ -250,9 +250,9 @@ def _refresh(kinds: LinkableResources, limits: Limits, database: Database | None
     return Capability(
         id="refresh_dataset",
         description="Refresh a dataset from its link\n\n"
-        "Reads what is there outside and makes the dataset say the same; when nothing has "
-        "changed, nothing is written. A row that does not fit is told and left out, the others "
-        "go on. What goes wrong is kept with the recipe, so that the board shows it.",
+        "Makes the dataset match the outside resource; writes only changes. Invalid "
+        "rows are reported and skipped. Errors are stored with the recipe and shown "
+        "on the board.",
         input_schema=_only("recipe_id", _RECIPE_ID, SOME_RECIPE_ID),
         output_schema=schema_with_examples(
             _TOLD, list(_TOLD), [_SOME_TOLD], ({"total": 1}, "of what?")
@@ -266,8 +266,7 @@ def _list() -> Capability:
     return build_capability(
         "list_board_links",
         "List the links of a board",
-        "Each with its recipes: when they were refreshed, how many rows they brought, and what "
-        "went wrong.",
+        "Returns each link's recipes with last refresh, row count and errors.",
         _only("board_id", BOARD_ID, SOME_BOARD),
         schema_with_examples(
             {"board_id": ID, "links": LINKS},
@@ -283,9 +282,8 @@ def _list() -> Capability:
 def _delete_link() -> Capability:
     return build_capability(
         "delete_board_link",
-        "Delete a link of a board",
-        "Its recipes go with it and the automations that refreshed them are archived. The rows "
-        "stay as they are.",
+        "Delete a board link",
+        "Deletes its recipes and archives the automations that refreshed them. Rows stay.",
         _only("link_id", _LINK_ID, SOME_LINK_ID),
         schema_with_examples(
             {"link_id": ID, "board_id": ID, "deleted": {"const": True}, "recipes": COUNT},
@@ -308,7 +306,7 @@ def _delete_recipe() -> Capability:
     return build_capability(
         "delete_dataset_recipe",
         "Stop filling a dataset from a link",
-        "The automation that refreshed it is archived. The rows stay as they are.",
+        "Archives the automation that refreshed it. Rows stay.",
         _only("recipe_id", _RECIPE_ID, SOME_RECIPE_ID),
         schema_with_examples(
             {

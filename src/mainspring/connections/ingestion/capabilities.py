@@ -45,10 +45,9 @@ def ingestion_capabilities(
         _fetching(reachable, limits, database),
         Capability(
             "poll_integration",
-            "Read what is new at an integration\n\n"
-            "Goes on from where the last poll ended, over your own connection, and keeps what it "
-            "reads as pages. Each portion is kept together with the place where the next one "
-            "begins, so nothing is lost or doubled. watch_integration does it on a schedule.",
+            "Read new items from an integration\n\n"
+            "Continues after the last poll with your connection and stores items as pages, "
+            "without loss or duplicates. Use watch_integration to do this on a schedule.",
             schemas.poll_input(reachable),
             schemas.POLLED,
             _poll(reachable, limits, database),
@@ -63,9 +62,8 @@ def ingestion_capabilities(
         ),
         Capability(
             "list_ingest_problems",
-            "List what could not be read\n\n"
-            "Single items of integrations that could not be read or kept, each with its problem, "
-            "until they could.",
+            "List items that could not be ingested\n\n"
+            "Returns each item of an integration with its problem, until it succeeds.",
             schemas.problems_input(reachable),
             schemas.PROBLEMS,
             _list(reachable),
@@ -80,10 +78,10 @@ def _fetching(reachable: DataSources, limits: Limits, database: Database | None)
     return Capability(
         "fetch_from_integration",
         "Fetch fresh data from an integration\n\n"
-        "Reads what you ask for from a connected source and keeps it as pages; then search, query "
-        "and list_pages find it. The same item never becomes a second page. Gmail and Drive "
-        "bring up to 250 items a call, a calendar everything in the window. Say what either with "
-        "input or with request.",
+        "Reads from a connected source and stores the items as pages, without duplicates; then "
+        "use search, query or list_pages. Use it when the person needs data newer than the stored "
+        "pages. Describe what to read with input or with request. Gmail and Drive return up to "
+        "250 items per call, a calendar everything in the window.",
         schemas.fetch_input(reachable),
         schemas.FETCHED,
         _fetch(reachable, limits, database),

@@ -79,11 +79,10 @@ def _about_servers(counter: _McpServerHandlers) -> tuple[Capability, ...]:
     return (
         build_capability(
             "connect_mcp_server",
-            "Connect to a server of tools",
-            "Its tools become capabilities of this workspace, "
-            "called alias.tool. Connecting agrees to the tools that are there now, unless "
-            "automations were granted tools under this alias before. What the server adds or "
-            "changes later is held back until somebody agrees.",
+            "Connect an MCP server",
+            "Its tools become capabilities named alias.tool. Connecting agrees to the current "
+            "tools, unless automations already have grants under this alias. Tools that are added "
+            "or changed later wait for agree_to_tools.",
             schemas.CONNECT,
             schemas.CONNECTED,
             counter.connect,
@@ -95,8 +94,8 @@ def _about_servers(counter: _McpServerHandlers) -> tuple[Capability, ...]:
         ),
         build_capability(
             "list_connections",
-            "List the servers of tools",
-            "How each of them fares, and how many of its tools are agreed to or wait for somebody.",
+            "List MCP servers",
+            "Returns the health of each and how many tools are agreed to or waiting.",
             schemas.NOTHING,
             schemas.LISTED,
             counter.list_all,
@@ -104,9 +103,9 @@ def _about_servers(counter: _McpServerHandlers) -> tuple[Capability, ...]:
         ),
         build_capability(
             "get_connection",
-            "Show a server of tools",
-            "With every tool: what it does, what is different from what "
-            "was agreed to, and which automations use it.",
+            "Get an MCP server connection",
+            "Returns every tool with its effect, changes since it was agreed to, and the "
+            "automations that use it.",
             schemas.LOOK,
             schemas.SHOWN,
             counter.show,
@@ -114,9 +113,8 @@ def _about_servers(counter: _McpServerHandlers) -> tuple[Capability, ...]:
         ),
         build_capability(
             "begin_sign_in",
-            "Sign in at a server of tools",
-            "Answers the address to open. Whoever comes back from "
-            "there in the same browser has signed the workspace in.",
+            "Start the sign-in at an MCP server",
+            "Returns a URL to open. Finish in the same browser to connect the workspace.",
             schemas.ONE,
             schemas.SIGN_IN,
             counter.sign_in,
@@ -124,9 +122,8 @@ def _about_servers(counter: _McpServerHandlers) -> tuple[Capability, ...]:
         ),
         build_capability(
             "set_connection_token",
-            "Give a server of tools another token",
-            "The token before it is forgotten. What was "
-            "agreed to, and what was said of tools, stays as it is.",
+            "Replace the token of an MCP server",
+            "Agreed tools and their settings stay.",
             schemas.TOKEN,
             schemas.SHOWN,
             counter.set_token,
@@ -134,9 +131,9 @@ def _about_servers(counter: _McpServerHandlers) -> tuple[Capability, ...]:
         ),
         build_capability(
             "disconnect_mcp_server",
-            "Disconnect from a server of tools",
-            "The connection, its tools and its tokens are "
-            "forgotten. Automations that use its tools fail until there is one again.",
+            "Disconnect an MCP server",
+            "Deletes the connection, its tools and its tokens. Automations that use its tools "
+            "fail until it is connected again.",
             schemas.ONE,
             schemas.DISCONNECTED,
             counter.disconnect,
@@ -149,9 +146,8 @@ def _about_tools(counter: _McpServerHandlers) -> tuple[Capability, ...]:
     return (
         build_capability(
             "harvest_connection",
-            "Look at the tools of a server now",
-            "This is done once a day by itself. What is new "
-            "or different waits until somebody agrees.",
+            "Refresh the tool list of an MCP server",
+            "Happens daily on its own. New and changed tools wait for agree_to_tools.",
             schemas.ONE,
             schemas.SHOWN,
             counter.harvest,
@@ -159,9 +155,9 @@ def _about_tools(counter: _McpServerHandlers) -> tuple[Capability, ...]:
         ),
         build_capability(
             "agree_to_tools",
-            "Agree to tools",
-            "Each is named with the hash that was shown: what has changed since "
-            "then is not agreed to. Grants of automations stay as they are.",
+            "Agree to tools of an MCP server",
+            "Name each tool with the hash that was shown; a tool that changed since is not "
+            "accepted. Grants of automations do not change.",
             schemas.AGREE,
             schemas.SHOWN,
             counter.agree,
@@ -169,8 +165,8 @@ def _about_tools(counter: _McpServerHandlers) -> tuple[Capability, ...]:
         ),
         build_capability(
             "refuse_tools",
-            "Refuse tools",
-            "They cannot be called until somebody agrees to them.",
+            "Refuse tools of an MCP server",
+            "They cannot be called until agree_to_tools.",
             schemas.REFUSE,
             schemas.SHOWN,
             counter.refuse,
@@ -178,9 +174,9 @@ def _about_tools(counter: _McpServerHandlers) -> tuple[Capability, ...]:
         ),
         build_capability(
             "set_tool_effect",
-            "Say what a tool does",
-            "A tool that sends is held as a draft when a run calls it; one "
-            "that reads is called at once. What is said here counts more than what can be guessed.",
+            "Set the effect of an external tool",
+            "A tool that sends is held as a draft when a run calls it; one that reads is called "
+            "at once. Overrides the detected effect.",
             schemas.EFFECT,
             schemas.SHOWN,
             counter.set_effect,

@@ -77,9 +77,9 @@ def model_capabilities(
     return (
         build_capability(
             "list_models",
-            "List the models that can be asked here",
-            "The connections of the workspace and of the installation, what their models cost, "
-            "which one is asked when nobody names one, and why one cannot be asked.",
+            "List available models",
+            "Returns the connections of workspace and installation, prices, the default model, "
+            "and why a model is unavailable.",
             schemas.NOTHING,
             schemas.MODELS,
             counter.list_models,
@@ -92,10 +92,10 @@ def model_capabilities(
         ),
         build_capability(
             "connect_model",
-            "Connect the workspace to models",
-            "What automations give a model goes to this address from then on. The key goes into "
-            "the vault; what is left out of a connection that exists stays as it is. Another "
-            "address takes the key again.",
+            "Connect language models for the workspace",
+            "Prompts of automations are sent to this address. Stores the key in the vault. "
+            "Omitted fields of an existing connection stay. If you change the address, give the "
+            "key again.",
             schemas.CONNECT,
             schemas.CONNECTED,
             counter.connect,
@@ -103,9 +103,9 @@ def model_capabilities(
         ),
         build_capability(
             "disconnect_model",
-            "Disconnect the workspace from models",
-            "The connection and its key are forgotten. Automations that need it fail until there "
-            "is one again. A name that is not there is no error.",
+            "Disconnect language models from the workspace",
+            "Deletes the connection and its key. Automations that need it fail until it is "
+            "connected again. An unknown name is not an error.",
             schemas.ONE_NAME,
             schemas.DISCONNECTED,
             counter.disconnect,
@@ -120,9 +120,8 @@ def model_capabilities(
         ),
         build_capability(
             "test_model",
-            "Try a connection to models",
-            "It asks the server which models it has. That costs nothing, and shows whether the "
-            "address answers and takes the key.",
+            "Test a model connection",
+            "Lists the provider's models, free of charge, to check the address and the key.",
             schemas.ONE_NAME,
             schemas.TESTED,
             counter.try_out,
@@ -313,9 +312,9 @@ def model_administration(database: Database | None, vault: Vault | None) -> tupl
     return (
         build_capability(
             "admin_connect_model",
-            "Connect every workspace to models",
-            "Every workspace can ask there. Its address may be in a private network. The key goes "
-            "into the vault; another address takes it again.",
+            "Connect language models for every workspace",
+            "Stores the API key in the vault. The address may be in a private network. If you "
+            "change the address, give the key again.",
             schemas.CONNECT,
             schemas.CONNECTED,
             office.connect,
@@ -323,8 +322,8 @@ def model_administration(database: Database | None, vault: Vault | None) -> tupl
         ),
         build_capability(
             "admin_disconnect_model",
-            "Disconnect every workspace from models",
-            "The connection and its key are forgotten. A name that is not there is no error.",
+            "Disconnect language models from every workspace",
+            "Deletes the connection and its key. An unknown name is not an error.",
             schemas.ONE_NAME,
             schemas.DISCONNECTED,
             office.disconnect,
@@ -332,8 +331,8 @@ def model_administration(database: Database | None, vault: Vault | None) -> tupl
         ),
         build_capability(
             "admin_list_model_prices",
-            "List the prices that were set for models",
-            "They count above the price list that comes with the product.",
+            "List the prices set for models",
+            "They override the built-in price list.",
             schemas.NOTHING,
             schemas.PRICES,
             office.list_prices,
@@ -342,8 +341,8 @@ def model_administration(database: Database | None, vault: Vault | None) -> tupl
         build_capability(
             "admin_set_model_price",
             "Set the price of a model",
-            "In dollars for a million tokens. It counts from the next ask on, for a model alone "
-            "or, as name/model, for one connection.",
+            "In dollars per million tokens, from the next request on. Give model, or name/model "
+            "for one connection.",
             schemas.SET_PRICE,
             schemas.PRICE,
             office.set_price,
@@ -351,8 +350,8 @@ def model_administration(database: Database | None, vault: Vault | None) -> tupl
         ),
         build_capability(
             "admin_delete_model_price",
-            "Forget the price that was set for a model",
-            "The price list counts again; a model that it does not know is not asked any more.",
+            "Delete the price set for a model",
+            "The built-in price list applies again. A model without a price cannot be used.",
             schemas.ONE_MODEL,
             schemas.DELETED,
             office.delete_price,

@@ -42,10 +42,9 @@ def link_capability() -> Capability:
     """``link_telegram``: the address at which a person presses Start."""
     return build_capability(
         "link_telegram",
-        "Link your chat with your Telegram bot",
-        "Answers an address; open it where you are signed in to Telegram and press Start. From "
-        "then on the bot knows you, nudges you there, and asks you when something waits. The "
-        "code in it works once, for ten minutes.",
+        "Link your Telegram chat",
+        "Returns a URL: open it in Telegram and press Start; it works once, within ten minutes. "
+        "Then the bot sends you messages and asks for decisions there.",
         _INPUT,
         _OUTPUT,
         _link_chat_handler,

@@ -139,9 +139,9 @@ def slack_link_capabilities(address: str) -> tuple[Capability, ...]:
     return (
         build_capability(
             "get_slack_link",
-            "Show your link with Slack",
-            "Whether your Slack account is linked, and what is missing for it: the connection, the "
-            "signing secret of the Slack app, and the address that its requests go to.",
+            "Get your Slack link",
+            "Returns whether your Slack account is linked and what is missing: the connection, "
+            "the app's signing secret, or the request URL.",
             _NOTHING,
             _SHOWN,
             shown,
@@ -156,9 +156,8 @@ def slack_link_capabilities(address: str) -> tuple[Capability, ...]:
         build_capability(
             "link_slack",
             "Link your Slack account",
-            "Answers a command; enter it in Slack, where you are signed in. From then on what "
-            "waits for your decision is shown to you there, with buttons. The code in it works "
-            "once, for ten minutes.",
+            "Returns a command to enter in Slack; it works once, within ten minutes. Then "
+            "decisions that wait for you appear there with buttons.",
             _NOTHING,
             _CODE,
             begun,
@@ -176,7 +175,7 @@ def slack_link_capabilities(address: str) -> tuple[Capability, ...]:
         build_capability(
             "unlink_slack",
             "Unlink your Slack account",
-            "Nothing is shown there any more, and the buttons of earlier messages decide nothing.",
+            "Decisions no longer appear there, and buttons of earlier messages stop working.",
             _NOTHING,
             _ENDED,
             ended,

@@ -94,8 +94,7 @@ def standing_capabilities(address: str = "") -> tuple[Capability, ...]:
         build_capability(
             "list_standing_rules",
             "List standing rules",
-            "What was proposed after many unchanged approvals, what somebody accepted, and how "
-            "often it was used.",
+            "Returns proposed and accepted rules and how often they were used.",
             _LIST_INPUT,
             _LIST_OUTPUT,
             _list_rules,
@@ -110,8 +109,9 @@ def standing_capabilities(address: str = "") -> tuple[Capability, ...]:
         build_capability(
             "decide_standing_rule",
             "Accept or decline a standing rule",
-            "Accepted, drafts of exactly this shape leave without being asked about, until one "
-            "like it is changed or rejected, or the rule is withdrawn. For people alone.",
+            "While accepted, drafts of exactly this shape are sent without review, until a "
+            "similar one is edited or rejected, or the rule is withdrawn. Only a person can "
+            "decide.",
             _DECIDE_INPUT,
             _RULE_OUTPUT,
             decided,
@@ -120,7 +120,7 @@ def standing_capabilities(address: str = "") -> tuple[Capability, ...]:
         build_capability(
             "withdraw_standing_rule",
             "Withdraw a standing rule",
-            "From here on every draft waits for a person again.",
+            "Every draft waits for a person again.",
             _END_INPUT,
             _RULE_OUTPUT,
             _end_rule,

@@ -29,8 +29,8 @@ def build_post_capability(discord: Discord) -> Capability:
     return Capability(
         id="discord.post",
         description="Post a message to Discord\n\n"
-        "Posts text into a channel as the bot of the connection. Nobody is notified by a mention "
-        "unless that is asked for. A person sees the message before it leaves.",
+        "Posts text to a channel as the connected bot, after a person approves it. "
+        "Mentions notify nobody unless you allow them.",
         input_schema=_INPUT,
         output_schema=_OUTPUT,
         handler=post,

@@ -56,8 +56,8 @@ def create_file(drive: Drive) -> Capability:
     return Capability(
         id="drive.create_file",
         description="Create a file in Google Drive\n\n"
-        "Makes a text file, a document or a sheet in the connected Google Drive. A person sees "
-        "it before it is made.",
+        "Creates a text file, document or sheet in the connected Drive, after a "
+        "person approves it.",
         input_schema=INPUT,
         output_schema=_OUTPUT,
         handler=create,

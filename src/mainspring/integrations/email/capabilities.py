@@ -284,9 +284,9 @@ _OUTPUT: dict[str, Any] = {
 
 SEND_EMAIL = Capability(
     id="send_email",
-    description="Send an e-mail\n\n"
-    "Hands one mail to the operator's mail server. The sender is the operator's; a person "
-    "sees the mail before it leaves.",
+    description="Send an email\n\n"
+    "Sends one email through the operator's mail server and sender address, after a "
+    "person approves it.",
     input_schema=_INPUT,
     output_schema=_OUTPUT,
     handler=_send,

@@ -90,10 +90,9 @@ def describe_owner_mail(config: Mapping[str, Any]) -> WriteDescription:
 
 NOTIFY_OWNER = Capability(
     id="email.notify_owner",
-    description="Mail a word to the owner\n\n"
-    "Sends a short mail to the person who made the automation, and to nobody else; called "
-    "without a run, to whoever calls. On the safe list: under auto_confirm_safe it leaves "
-    "without a person.",
+    description="Email the owner of the automation\n\n"
+    "Sends a short email to the automation's owner only; called without a run, to "
+    "you. It is on the safe list: auto_confirm_safe sends it without review.",
     input_schema=_INPUT,
     output_schema=_OUTPUT,
     handler=_notify,

@@ -166,9 +166,9 @@ def open_issue(github: GitHub) -> Capability:
 
     return Capability(
         id="github.open_issue",
-        description="Open an issue at GitHub\n\n"
-        "Opens an issue in a repository, as the connected account. "
-        "A person sees it before it leaves.",
+        description="Open an issue on GitHub\n\n"
+        "Opens an issue in a repository as the connected account, after a person "
+        "approves it.",
         input_schema=ISSUE_INPUT,
         output_schema=ISSUE_OUTPUT,
         handler=opened,
@@ -199,9 +199,9 @@ def build_comment_capability(github: GitHub) -> Capability:
 
     return Capability(
         id="github.comment",
-        description="Comment at GitHub\n\n"
-        "Comments on an issue or a pull request, as the connected account. "
-        "A person sees the comment before it leaves.",
+        description="Comment on GitHub\n\n"
+        "Comments on an issue or pull request as the connected account, after a "
+        "person approves it.",
         input_schema=COMMENT_INPUT,
         output_schema=COMMENT_OUTPUT,
         handler=commented,

@@ -63,9 +63,9 @@ def send_email(gmail: Gmail) -> Capability:
 
     return Capability(
         id="gmail.send_email",
-        description="Send an e-mail from Gmail\n\n"
-        "Sends one mail from the connected mailbox; with thread_id it answers in that thread. "
-        "A person sees the mail before it leaves.",
+        description="Send an email from Gmail\n\n"
+        "Sends one email from the connected mailbox, after a person approves it. With "
+        "thread_id it replies in that thread.",
         input_schema=INPUT,
         output_schema=_OUTPUT,
         handler=send,

@@ -56,7 +56,8 @@ def create_issue(linear: Linear) -> Capability:
     return Capability(
         id="linear_create_issue",
         description="Create an issue in Linear\n\n"
-        "Makes an issue in a team, as the connected account. A person sees it before it leaves.",
+        "Creates an issue in a team as the connected account, after a person approves "
+        "it.",
         input_schema=_INPUT,
         output_schema=_OUTPUT,
         handler=created,

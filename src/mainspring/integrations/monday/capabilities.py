@@ -32,9 +32,9 @@ def post_update(monday: Monday) -> Capability:
 
     return Capability(
         id="monday.post_update",
-        description="Post an update at monday.com\n\n"
-        "Writes an update on an item, as the connected account. "
-        "A person sees the update before it leaves.",
+        description="Post an update on monday.com\n\n"
+        "Posts an update to an item as the connected account, after a person approves "
+        "it.",
         input_schema=_INPUT,
         output_schema=_OUTPUT,
         handler=posted,

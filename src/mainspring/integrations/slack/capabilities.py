@@ -60,8 +60,8 @@ def build_post_capability(slack: Slack) -> Capability:
     return Capability(
         id="slack_post",
         description="Post a message to Slack\n\n"
-        "Posts text into a channel or a thread, as the bot of the connection to Slack, or as the "
-        "bot whose token the step names. A person sees the message before it leaves.",
+        "Posts text to a channel or thread as the connected bot, or as the bot whose "
+        "token the step names, after a person approves it.",
         input_schema=_INPUT,
         output_schema=_OUTPUT,
         handler=post,

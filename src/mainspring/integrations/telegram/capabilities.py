@@ -27,12 +27,11 @@ def build_push_capability(telegram: Telegram) -> Capability:
 
     return Capability(
         id="telegram_push",
-        description="Nudge the owner on Telegram\n\n"
-        "Sends plain text to the owner's own chat with their bot, and to nobody else; called "
-        "without a run, to whoever calls. The bot is that of the owner's connection and the chat "
-        "the one they linked; without a connection, both are the owner's secrets "
-        "telegram_bot_token and telegram_chat_id. On the safe list: under auto_confirm_safe it "
-        "leaves without a person.",
+        description="Send the owner a Telegram message\n\n"
+        "Sends plain text to the owner's own chat only; called without a run, to you. "
+        "Uses the owner's Telegram connection, or their secrets telegram_bot_token "
+        "and telegram_chat_id. It is on the safe list: auto_confirm_safe sends it "
+        "without review.",
         input_schema=_INPUT,
         output_schema=_OUTPUT,
         handler=push,

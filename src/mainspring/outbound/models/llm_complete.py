@@ -190,11 +190,11 @@ def request_of(arguments: Mapping[str, Any], usual_model: str) -> ModelRequest:
 
 LLM_COMPLETE = Capability(
     id="automation_llm_complete",
-    description="Ask a model\n\n"
-    "Gives a model a prompt or a conversation and answers with what it wrote, which model it was "
-    "and how many tokens it took. What it costs counts toward the run, the day and max_llm_tokens; "
-    "max_tokens is cut to what is left of that and to what max_usd affords. Only runs may call it. "
-    "A small model is enough for cheap work that is often repeated.",
+    description="Call a language model\n\n"
+    "Send a prompt or a conversation; returns the text, the model and the token "
+    "counts. The cost counts toward the run, the day and max_llm_tokens; max_tokens "
+    "is reduced to what remains and to what max_usd affords. Only runs can call it. "
+    "Use a small model for frequent, simple work.",
     input_schema=INPUT_SCHEMA,
     output_schema=OUTPUT_SCHEMA,
     handler=_complete,

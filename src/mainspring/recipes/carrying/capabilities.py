@@ -99,10 +99,9 @@ def _export(dependencies: WorkflowDependencies) -> Capability:
     return Capability(
         id="export_workspace",
         description="Export the workspace as files\n\n"
-        "Every automation, board, workflow and saved request that is not archived, each as a file "
-        "fit for Git, by its path. Ids are written as references and secrets by their names. "
-        "notes tells what would mean nothing elsewhere. Rows of boards only where they are asked "
-        "for.",
+        "Returns automations, boards, workflows and saved prompts that are not "
+        "archived as files for Git. Ids become references and secrets become names. "
+        "notes lists what is not portable. Rows are included on request only.",
         input_schema=build_object_schema(
             {
                 "rows": {
@@ -137,11 +136,11 @@ def _import(dependencies: WorkflowDependencies) -> Capability:
     return Capability(
         id="import_workspace",
         description="Import a workspace from files\n\n"
-        "What export_workspace answers, here or elsewhere. All of it is judged first and all of "
-        "it is stored, or nothing. Automations are paused and wait for the consent of a person. "
-        "A thing that is here under its name and says the same is left as it is; on_clash decides "
-        "about one that says something else. Rows are only added: one that is here under its key "
-        "or was deleted here is left as it is. Problems are told as file#/place.",
+        "Takes the files of export_workspace. Validates everything first, then stores "
+        "all or nothing. Automations are paused until a person consents. Identical "
+        "items are skipped; on_clash decides about different ones. Rows are only "
+        "added: existing and deleted keys are skipped. Problems are reported as "
+        "file#/pointer.",
         input_schema=build_object_schema(
             {
                 "files": _FILES,

@@ -74,8 +74,8 @@ def _create(limits: Limits) -> Capability:
     return Capability(
         id="create_board",
         description="Create a board\n\n"
-        "A board holds datasets of rows. It always has the dataset called default; more of them, "
-        "with their columns, may be given here or later. Two boards may have the same name.",
+        "A board stores rows in datasets. It always has the dataset default; define "
+        "more here or with update_board. Names need not be unique.",
         input_schema=schema_with_examples(
             {"name": NAME, "description": _DESCRIPTION, "datasets": DATASETS},
             ["name"],
@@ -119,8 +119,8 @@ def _list() -> Capability:
     return Capability(
         id="list_boards",
         description="List boards\n\n"
-        "In the order in which they were made, each with its datasets and how many rows they "
-        "have. next is where the next page begins, and null at the end.",
+        "Oldest first, with datasets and row counts. Continue at next, which is null "
+        "on the last page.",
         input_schema=schema_with_examples(
             {
                 "archived": {
@@ -158,12 +158,11 @@ def _list() -> Capability:
 def _get(limits: Limits) -> Capability:
     return Capability(
         id="get_board",
-        description="Read a board and a page of its rows\n\n"
-        "By board_id, or by name; an id always wins, and a name that several boards have is an "
-        "error that lists them. Answers the rows of one dataset, and none of the others. A page "
-        "ends early when its rows are large: next_offset says where to go on. With a search, "
-        "filters or a sort, total counts the rows that were found; of very many it counts some "
-        "thousands behind the page, and says so.",
+        description="Get a board and a page of its rows\n\n"
+        "Give board_id or name; board_id wins, and an ambiguous name is an error that "
+        "lists the boards. Returns the rows of one dataset. Large rows end a page "
+        "early: continue at next_offset. With search, filters or sort, total counts "
+        "the matches, up to a few thousand after the page.",
         input_schema=schema_with_examples(
             {
                 "board_id": BOARD_ID,
@@ -281,10 +280,9 @@ def _build_board_schema() -> JsonSchema:
 def _update(limits: Limits) -> Capability:
     return Capability(
         id="update_board",
-        description="Change a board's name, description or datasets\n\n"
-        "A dataset that is named and not there yet is added. Columns are replaced as a whole; "
-        "the values of a column that is gone stay in the rows. archived: false brings an "
-        "archived board back.",
+        description="Update a board's name, description or datasets\n\n"
+        "Adds datasets that do not exist. columns replaces all columns; values of "
+        "removed columns stay in the rows. archived: false restores an archived board.",
         input_schema=schema_with_examples(
             {
                 "board_id": BOARD_ID,
@@ -316,8 +314,8 @@ def _archive() -> Capability:
     return Capability(
         id="archive_board",
         description="Archive a board\n\n"
-        "It is no longer found by its name and takes no changes; nothing in it is lost. "
-        "update_board with archived: false brings it back.",
+        "It is no longer found by name and cannot be changed; nothing is deleted. "
+        "Restore it with update_board and archived: false.",
         input_schema=schema_with_examples(
             {"board_id": BOARD_ID},
             ["board_id"],

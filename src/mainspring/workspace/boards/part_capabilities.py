@@ -183,7 +183,7 @@ def _set_dashboard(limits: Limits) -> Capability:
 def _get_dashboard() -> Capability:
     return Capability(
         id="get_board_dashboard",
-        description="Read the dashboard of a board\n\nThe HTML as it was given.",
+        description="Get the dashboard of a board\n\nReturns the HTML as stored.",
         input_schema=_build_board_argument(),
         output_schema=schema_with_examples(
             {"board_id": ID, "html": {"type": "string"}, "version": NUMBER, "updated_at": MOMENT},
@@ -227,8 +227,8 @@ def _build_versions_capability() -> Capability:
     }
     return Capability(
         id="list_board_versions",
-        description="List what the parts of a board were\n\n"
-        "Columns of each dataset, skills, forms and the dashboard, the newest version first.",
+        description="List versions of the parts of a board\n\n"
+        "Columns of each dataset, skills, forms and the dashboard, newest first.",
         input_schema=schema_with_examples(
             {
                 "board_id": BOARD_ID,
@@ -258,9 +258,9 @@ def _build_versions_capability() -> Capability:
 def _revert(limits: Limits) -> Capability:
     return Capability(
         id="revert_board_part",
-        description="Bring back an earlier version of a part of a board\n\n"
-        "As a new version. Columns come back without touching rows; a part that had been taken "
-        "away in that version is taken away again.",
+        description="Restore an earlier version of a part of a board\n\n"
+        "Creates a new version. Restoring columns does not change rows. If the part "
+        "was deleted in that version, it is deleted again.",
         input_schema=schema_with_examples(
             {
                 "board_id": BOARD_ID,

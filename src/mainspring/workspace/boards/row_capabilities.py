@@ -78,9 +78,9 @@ def build_summarize_capability() -> Capability:
     )
     return Capability(
         id="summarize_board_rows",
-        description="Count or add up rows of a board in groups\n\n"
-        "One group for each value of a field, as a chart needs it. Values that are no numbers "
-        "count as rows and are left out of sums.",
+        description="Count or sum rows of a board in groups\n\n"
+        "Returns one group per value of a field, for example for a chart. Non-numeric "
+        "values count as rows and are left out of sums.",
         input_schema=schema_with_examples(
             {
                 "board_id": BOARD_ID,
@@ -183,9 +183,9 @@ def _append(limits: Limits) -> Capability:
 def _update(limits: Limits) -> Capability:
     return Capability(
         id="update_board_rows",
-        description="Change fields of rows\n\n"
-        "Each row is named by its row_id and has only the fields that change; the others stay. "
-        "A row that is not there is named, and then nothing is changed.",
+        description="Update fields of rows\n\n"
+        "Name each row by row_id with the fields to change; others stay. If a row "
+        "does not exist, nothing is changed.",
         input_schema=schema_with_examples(
             {
                 "board_id": BOARD_ID,
@@ -221,8 +221,8 @@ def _delete() -> Capability:
     return Capability(
         id="delete_board_rows",
         description="Delete rows of a board\n\n"
-        "They are no longer shown or counted and can be brought back with restore_board_rows. "
-        "Deleting a deleted row changes nothing.",
+        "Restore them with restore_board_rows. Rows that are already deleted are "
+        "ignored.",
         input_schema=_build_row_ids_schema(),
         output_schema=_build_moved_schema("deleted"),
         handler=delete_handler(),
@@ -233,9 +233,9 @@ def _delete() -> Capability:
 def _restore() -> Capability:
     return Capability(
         id="restore_board_rows",
-        description="Bring deleted rows back\n\n"
-        "Each to its old place with its old values. A row whose key another row has taken since "
-        "stays deleted, and so do the others.",
+        description="Restore deleted rows\n\n"
+        "With their old position and values. If a row's key is now used by another "
+        "row, none is restored.",
         input_schema=_build_row_ids_schema(),
         output_schema=_build_moved_schema("restored"),
         handler=restore_handler(),

@@ -72,7 +72,7 @@ def _build_write_capabilities(limits: Limits) -> tuple[Capability, ...]:
         ),
         Capability(
             "update_page",
-            "Change a page\n\nChanges what is given and leaves the rest; the timeline tells of it.",
+            "Update a page\n\nChanges the given fields and records it in the timeline.",
             schemas.update_input(limits),
             schemas.KEPT,
             _update(limits),
@@ -80,7 +80,7 @@ def _build_write_capabilities(limits: Limits) -> tuple[Capability, ...]:
         ),
         Capability(
             "delete_page",
-            "Delete a page\n\nIt leaves every list and search, and can be restored.",
+            "Delete a page\n\nRemoves it from lists and search. Restore it with restore_page.",
             schemas.ONE_INPUT,
             schemas.DELETED,
             _delete,
@@ -88,7 +88,7 @@ def _build_write_capabilities(limits: Limits) -> tuple[Capability, ...]:
         ),
         Capability(
             "restore_page",
-            "Restore a deleted page\n\nIt is back as it was.",
+            "Restore a deleted page\n\nRestores it unchanged.",
             schemas.ONE_INPUT,
             schemas.DELETED,
             _restore,
@@ -107,9 +107,9 @@ def _build_read_capabilities(actions: ActionPages) -> tuple[Capability, ...]:
     return (
         Capability(
             "get_page",
-            "Read a page\n\n"
-            "Answers the whole text as markdown, the body without front matter, its values, where "
-            "it came from and what happened to it last.",
+            "Get a page\n\n"
+            "Returns the full markdown, the body without front matter, its values, its origin and "
+            "its latest changes.",
             schemas.GET_INPUT,
             schemas.WHOLE_OUTPUT,
             _get,
@@ -117,7 +117,7 @@ def _build_read_capabilities(actions: ActionPages) -> tuple[Capability, ...]:
         ),
         Capability(
             "list_pages",
-            "List pages\n\nThe last to come in first.",
+            "List pages\n\nNewest first. To find pages by text, use search.",
             schemas.LIST_INPUT,
             schemas.LIST_OUTPUT,
             _list(actions),
@@ -126,8 +126,8 @@ def _build_read_capabilities(actions: ActionPages) -> tuple[Capability, ...]:
         Capability(
             "list_calendar_events",
             "List calendar events\n\n"
-            "Pages about events that take place between two moments, by the times in their front "
-            "matter, the first one first.",
+            "Returns event pages between two times, earliest first. Call fetch_from_integration "
+            "first for fresh events.",
             schemas.EVENTS_INPUT,
             schemas.EVENTS_OUTPUT,
             _list_events,
@@ -135,7 +135,7 @@ def _build_read_capabilities(actions: ActionPages) -> tuple[Capability, ...]:
         ),
         Capability(
             "list_page_timeline",
-            "List what happened to a page\n\nThe newest first, also of a page that was deleted.",
+            "List the history of a page\n\nNewest first, also for a deleted page.",
             schemas.TIMELINE_INPUT,
             schemas.TIMELINE_OUTPUT,
             _list_timeline,
@@ -149,8 +149,8 @@ def _build_search_capabilities(finder: PageSearch, actions: ActionPages) -> tupl
         Capability(
             "search",
             "Search pages by words\n\n"
-            "All words must be there; the last may be a beginning. A phrase stands in quotes, OR "
-            "between words means either, and a minus before a word means without it.",
+            "All words must match; the last may be a prefix. Use quotes for a phrase, OR for "
+            "either, - to exclude a word. Use query for questions in natural language.",
             schemas.ASK_INPUT,
             schemas.SEARCH_OUTPUT,
             _search(finder, actions),
@@ -158,9 +158,10 @@ def _build_search_capabilities(finder: PageSearch, actions: ActionPages) -> tupl
         ),
         Capability(
             "query",
-            "Ask for pages by words and meaning\n\n"
-            "Joins full text, likeness of titles and, where a model is set, nearness in meaning. "
-            "The answer says which of them were used.",
+            "Find pages by text and meaning\n\n"
+            "Combines full text, title similarity and, if an embedding model is set, semantic "
+            "similarity; the result says which were used. Use it for questions; use search for "
+            "exact words.",
             schemas.ASK_INPUT,
             schemas.QUERY_OUTPUT,
             _build_query_handler(finder, actions),
@@ -173,7 +174,7 @@ def _build_alias_capabilities(finder: PageSearch, actions: ActionPages) -> tuple
     return (
         Capability(
             "search_space.query",
-            "Ask for pages by words and meaning (query)\n\nThe same as query.",
+            "Find pages by text and meaning (query)\n\nSame as query.",
             schemas.SPACE_ASK_INPUT,
             schemas.QUERY_OUTPUT,
             _build_query_handler(finder, actions),
@@ -181,7 +182,7 @@ def _build_alias_capabilities(finder: PageSearch, actions: ActionPages) -> tuple
         ),
         Capability(
             "search_space.fetch_document",
-            "Read a page (get_page)\n\nThe same as get_page; a document is a page.",
+            "Get a page (get_page)\n\nSame as get_page; a document is a page.",
             schemas.FETCH_INPUT,
             schemas.WHOLE_OUTPUT,
             _get,

@@ -105,9 +105,8 @@ def _create(dependencies: WorkflowDependencies) -> Capability:
     return build_capability(
         "create_workflow",
         "Create a workflow",
-        "Holds together numbers to reach, days, people, a board and automations. Whoever makes "
-        "it is its owner when the roster names none. As a draft it starts nothing; made active, "
-        "its automations are active too.",
+        "Groups KPIs, deadlines, people, a board and automations. You become the owner unless the "
+        "roster names one. A draft starts nothing; status active also activates its automations.",
         takes,
         schemas.build_workflow_schema(waiting=True),
         create,
@@ -134,8 +133,8 @@ def _get() -> Capability:
     )
     return build_capability(
         "get_workflow",
-        "Read a workflow",
-        "Its KPIs, days, people, board and automations, and how it stands where that is asked for.",
+        "Get a workflow",
+        "Returns its KPIs, deadlines, people, board and automations, and its progress on request.",
         takes,
         schemas.build_workflow_schema(standing=True),
         progress.get,
@@ -173,7 +172,7 @@ def _list() -> Capability:
     return build_capability(
         "list_workflows",
         "List workflows",
-        "In the order in which they were made. next is where the next page begins.",
+        "Oldest first. Continue at next.",
         takes,
         answers,
         progress.list_workflows_handler,
@@ -212,10 +211,10 @@ def _update(dependencies: WorkflowDependencies) -> Capability:
     )
     return build_capability(
         "update_workflow",
-        "Change a workflow",
-        "Changes what is given and leaves the rest. KPIs, deadlines, roster and automation_ids "
-        "are replaced as a whole; a KPI that is named without a current value keeps the one it "
-        "has. Templates are added. The roster is changed by owners of the workflow and admins.",
+        "Update a workflow",
+        "Changes the given fields. KPIs, deadlines, roster and automation_ids are replaced as a "
+        "whole; a KPI without a current value keeps its own. Templates are added. Only owners of "
+        "the workflow and admins can change the roster.",
         takes,
         schemas.build_workflow_schema(waiting=True),
         update,
@@ -241,8 +240,8 @@ def _build_kpi_capability() -> Capability:
     )
     return build_capability(
         "set_workflow_kpi",
-        "Say what a KPI is now",
-        "Keeps the current value of one KPI of a workflow; the rest of it stays.",
+        "Set the current value of a KPI",
+        "Changes one KPI of a workflow and nothing else.",
         takes,
         answers,
         management.set_kpi,
@@ -285,9 +284,9 @@ def _build_status_capability(dependencies: WorkflowDependencies) -> Capability:
     )
     return build_capability(
         "set_workflow_status",
-        "Switch a workflow",
-        "active sets its automations going; draft, paused and archived set them at rest. What a "
-        "person has paused by hand stays paused, and one that waits for consent is named.",
+        "Set the status of a workflow",
+        "active activates its automations; draft, paused and archived pause them. Automations "
+        "that a person paused stay paused; those that wait for consent are listed.",
         takes,
         answers,
         set_status,
@@ -337,7 +336,8 @@ def _delete(dependencies: WorkflowDependencies) -> Capability:
     return build_capability(
         "delete_workflow",
         "Delete a workflow",
-        "Its automations are archived and can be restored; its board stays unless asked otherwise.",
+        "Archives its automations, which can be restored. Its board stays unless you ask to "
+        "archive it.",
         takes,
         answers,
         delete,
