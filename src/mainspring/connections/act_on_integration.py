@@ -637,10 +637,10 @@ def act_on_integration(
     return Capability(
         id="act_on_integration",
         description="Act on an integration\n\n"
-        "Prepares a write to an outside system and answers a draft; nothing leaves before a "
-        "person has seen it. Give install_id, action_name and input, or source and a request in "
-        "words, which is read as one such action or asked back. Show the preview to the person. "
-        f"Installed here: {installs.listed()}.",
+        "Prepares a write to an outside system and returns a draft; nothing is sent "
+        "until a person confirms it. Show the preview to the person. Give install_id, "
+        "action_name and input, or source and request in plain words; an unclear "
+        f"request returns a question. Installed: {installs.listed()}.",
         input_schema=acting_input(installs.sources),
         output_schema=OUTPUT,
         handler=_perform,

@@ -222,15 +222,13 @@ def _confirm(address: str) -> Capability:
     return Capability(
         id=CONFIRM_ACTION,
         description="Confirm a draft\n\n"
-        "Sends exactly what the draft shows, once. Asked again, it answers what came of it and "
-        "sends nothing. edits changes fields that the draft lists as editable; whoever confirms "
-        "so agrees to their own words. A draft that was edited before needs the hash of the "
-        "wording that was seen. Failed with outcome unknown: it may have left all the same, so "
-        "look at the other side first. Only a person agrees: called by a program, it leads to the "
-        "page where a person sees exactly what would be sent. A client that can open that page "
-        "(URL elicitation) waits for the answer, and pending means: call it again later. Any other "
-        "program gets person_needed with the link. A run may confirm its own drafts of safe writes "
-        "under auto_confirm_safe, and nothing else.",
+        "Sends exactly what the draft shows, once; a repeated call returns the result "
+        "and sends nothing. Show the draft to the person first. edits changes "
+        "editable fields. An edited draft needs its hash. Only a person can confirm: "
+        "a client with URL elicitation opens the page where they do and waits; "
+        "pending means call again later. Other programs get person_needed with a "
+        "link. If it failed with an unknown outcome, check the other system before "
+        "you retry. A run can confirm its own safe drafts under auto_confirm_safe.",
         input_schema=shapes.CONFIRM_INPUT,
         output_schema=shapes.CONFIRM_OUTPUT,
         handler=confirmed,
@@ -275,11 +273,10 @@ def _confirm_all(address: str) -> Capability:
     return Capability(
         id=CONFIRM_ACTIONS,
         description="Confirm several drafts\n\n"
-        "One after the other, each as confirm_action does it; one that fails does not stop those "
-        "after it. For people, after they have seen each preview; a program sends none of them: a "
-        "client that can open pages (URL elicitation) waits for what a person answers there, and "
-        "any other program gets person_needed with the link for each. A draft that was edited "
-        "needs its hash in hashes.",
+        "Confirms each like confirm_action; a failure does not stop the rest. Show "
+        "every preview to the person first. Only a person can confirm: clients with "
+        "URL elicitation wait for the page, other programs get person_needed with a "
+        "link for each. Give the hashes of edited drafts.",
         input_schema=shapes.CONFIRM_ALL_INPUT,
         output_schema=shapes.CONFIRM_ALL_OUTPUT,
         handler=confirmed,
@@ -354,10 +351,9 @@ def _edit() -> Capability:
     return Capability(
         id=EDIT_ACTION,
         description="Edit a draft\n\n"
-        "Changes fields that the draft lists as editable and answers the new preview with its "
-        "hash; nothing is sent. Whoever confirms it then does so with that hash, and those who "
-        "had approved the wording before have to look again. A field given as null is taken "
-        "away.",
+        "Changes editable fields and returns the new preview with its hash; nothing "
+        "is sent. Confirm with that hash; earlier approvals are reset. null removes a "
+        "field.",
         input_schema=shapes.EDIT_INPUT,
         output_schema=shapes.EDIT_OUTPUT,
         handler=_edit_draft,

@@ -70,10 +70,10 @@ _OUTPUT: Final = {
 
 GET_USAGE = Capability(
     id="get_usage",
-    description="Add up what models were asked and what they cost\n\n"
-    f"By day, automation, model and caller; of the last three the {MOST_LINES} that cost most. "
-    f"Without days it is the last {USUAL_DAYS}, today included. A day is a day in UTC, as it is "
-    "for the caps.",
+    description="Get model usage and cost\n\n"
+    f"Totals by day, automation, model and caller (the top {MOST_LINES} of the last "
+    f"three). Covers the last {USUAL_DAYS} days unless days is given. Days are UTC, "
+    "as for budgets.",
     input_schema={
         "$schema": DIALECT,
         "type": "object",

@@ -193,8 +193,8 @@ def question_capabilities(limits: Limits, address: str = "") -> tuple[Capability
     return (
         build_capability(
             ASK,
-            "Ask a person",
-            "The step of an approval calls it; the question waits in the inbox.",
+            "Ask a person for approval",
+            "Called by approval steps; the question waits in the inbox.",
             ASK_INPUT,
             ASK_OUTPUT,
             _ask_question,

@@ -271,9 +271,9 @@ def _get() -> Capability:
 def _set(limits: Limits) -> Capability:
     return Capability(
         id="automation_kv.set",
-        description="Remember a value\n\n"
-        f"Keeps any JSON value of at most {limits.kv_value_bytes} bytes under a key, for later "
-        "runs of this automation. With if_absent, only when nothing is there: one run wins.",
+        description="Store a value for later runs of this automation\n\n"
+        f"Any JSON value of at most {limits.kv_value_bytes} bytes under a key. With "
+        "if_absent, only if the key is missing: exactly one run succeeds.",
         input_schema=_build_object_schema(
             {
                 "key": _KEY,

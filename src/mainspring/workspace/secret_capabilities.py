@@ -81,8 +81,7 @@ _AUTOMATION = _SecretKindText(
     "billing_key",
     (("Billing", "small letters alone"), ("", "at least one character")),
     Permission.SECRET,
-    "The automations you made use it as {{ secrets.name }} in the address, headers and query of "
-    "a request.",
+    "Your automations use it as {{ secrets.name }} in the URL, headers and query of a request.",
 )
 _PUBLISHER = _SecretKindText(
     "publisher",
@@ -91,7 +90,7 @@ _PUBLISHER = _SecretKindText(
     "BILLING_KEY",
     (("billing_key", "capitals alone"), ("1_KEY", "a capital first")),
     Permission.MEMBERS,
-    "It belongs to the workspace, and recipes that it publishes use it as {{publisher.NAME}}.",
+    "It belongs to the workspace; recipes it publishes use it as {{publisher.NAME}}.",
 )
 
 
@@ -125,8 +124,8 @@ def _set(words: _SecretKindText, vault: Vault | None, vocabulary: Words | None) 
     given = {"name": words.example, "value": "sk-0123456789"}
     return Capability(
         id=f"{words.prefix}_set",
-        description=f"Keep a {words.noun}\n\n{words.use} A second value under one name takes the "
-        "place of the first. No call ever answers a value.",
+        description=f"Set a {words.noun}\n\n"
+        f"{words.use} Replaces an existing value. No call returns a value.",
         input_schema=build_object_schema(
             {
                 "name": _name(words),
@@ -203,8 +202,8 @@ def _list(words: _SecretKindText) -> Capability:
     }
     return Capability(
         id=f"{words.prefix}_list",
-        description=f"List the names of {words.noun}s\n\nIn the order of their names, with what "
-        "they are for and never with their values.",
+        description=f"List {words.noun} names\n\n"
+        "Sorted by name, with descriptions. Values are never returned.",
         input_schema=build_object_schema(
             _build_owner_argument(words),
             [],
@@ -233,8 +232,9 @@ def _delete(words: _SecretKindText) -> Capability:
 
     return Capability(
         id=f"{words.prefix}_delete",
-        description=f"Forget a {words.noun}\n\nA name that is not there is no error. Automations "
-        "that use it fail until there is one again.",
+        description=f"Delete a {words.noun}\n\n"
+        "Automations that use it fail until it is set again. A missing name is not an "
+        "error.",
         input_schema=build_object_schema(
             {"name": _name(words), **_build_owner_argument(words)},
             ["name"],

@@ -45,12 +45,11 @@ def build_agent_capability(limits: Limits) -> Capability:
 
     return Capability(
         id=AGENT_RUN,
-        description="Let an agent do a task\n\n"
-        "A model works on the prompt with the tools that it is given, turn by turn, until it has "
-        "an answer of the shape that was asked for, finds nothing to do, or says that it cannot "
-        "be done. Its tools are capabilities within the run's own grants; what writes outside "
-        "waits for a person as always. After a crash it goes on where it was. Only runs may call "
-        "it.",
+        description="Run an agent on a task\n\n"
+        "A model works on the prompt with the given tools until it has an answer in "
+        "the requested schema, finds nothing to do, or gives up. Its tools are "
+        "limited to the run's grants; writes outside wait for approval. It resumes "
+        "after a crash. Only runs can call it.",
         input_schema=build_agent_input_schema(),
         output_schema=build_agent_output_schema(),
         handler=run,

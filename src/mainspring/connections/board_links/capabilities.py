@@ -161,11 +161,10 @@ def _create_link(kinds: LinkableResources) -> Capability:
     }
     return Capability(
         id="create_board_link",
-        description="Link a board to something outside\n\n"
-        "Binds a board to an outside resource through an adapter; create_dataset_recipe then "
-        "fills a dataset from it. Nothing is read yet. For what only you are let in to, give "
-        "integration_provider: your own connection is used then, and must be there. Adapters "
-        f"here: {kinds.listed()}.",
+        description="Link a board to an outside resource\n\n"
+        "Reads nothing yet: call create_dataset_recipe next to fill a dataset. For "
+        "private resources give integration_provider to use your own connection. "
+        f"Adapters: {kinds.listed()}.",
         input_schema=schema_with_examples(
             {
                 "board_id": BOARD_ID,
@@ -217,11 +216,11 @@ def _create_recipe(
     operations = sorted(op.id for one in kinds.values() for op in one.adapter.operations)
     return Capability(
         id="create_dataset_recipe",
-        description="Fill a dataset from a link\n\n"
-        "Each refresh replaces the rows of the dataset with what is there outside. A row keeps "
-        "its row_id for as long as its key is there. With refresh_cron, an automation refreshes "
-        "it, at once active; without one, refresh_dataset does. Operations here: "
-        f"{', '.join(operations) or 'none'}.",
+        description="Fill a dataset from a board link\n\n"
+        "Each refresh replaces the rows with those of the outside resource; a row "
+        "keeps its row_id while its key exists. With refresh_cron an automation "
+        "refreshes it and is active at once; otherwise call refresh_dataset. "
+        f"Operations: {', '.join(operations) or 'none'}.",
         input_schema=schema_with_examples(
             _OF_RECIPE,
             ["link_id", "dataset_name", "adapter_op"],
@@ -341,10 +340,10 @@ def _query(kinds: LinkableResources, limits: Limits, database: Database | None) 
     }
     return Capability(
         id="adapter_query",
-        description="Read rows from outside once\n\n"
-        "Asks an adapter without a board and keeps nothing. Your own connection is used where "
-        "there is one; a run uses its owner's, and reads only addresses that a board is linked "
-        f"to. Adapters here: {kinds.listed()}.",
+        description="Read rows from an outside resource once\n\n"
+        "Stores nothing; use create_board_link to keep rows on a board. Uses your "
+        "connection if there is one; a run uses its owner's and reads only linked "
+        f"addresses. Adapters: {kinds.listed()}.",
         input_schema=schema_with_examples(
             {
                 "kind": {"description": f"The adapter: {kinds.listed()}.", **_SHORT},

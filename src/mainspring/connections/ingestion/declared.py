@@ -437,9 +437,9 @@ def declared_capability(limits: Limits, database: Database | None) -> Capability
     return Capability(
         id=INGEST,
         description="Read an endpoint of a declarative integration\n\n"
-        "Asks an approved host, maps every item of the answer to a page and keeps those that are "
-        "new or say something new. The same source_ref never makes a second page. Secrets may "
-        "stand in headers and query.",
+        "Calls an approved host, maps each item to a page and stores new and changed "
+        "ones. source_ref prevents duplicates. Secrets can be used in headers and "
+        "query.",
         input_schema=INPUT,
         output_schema=OUTPUT,
         handler=_ingest(limits, database),

@@ -202,8 +202,8 @@ def create_event(calendar: Calendar) -> Capability:
 
     text = (
         "Create a calendar event\n\n"
-        "Makes an event in a calendar of the connected Google account and invites its guests. "
-        "A person sees it before it is made."
+        "Creates an event in the connected Google account and invites the guests, after a person "
+        "approves it."
     )
     return _write(
         calendar,
@@ -243,9 +243,9 @@ def update_event(calendar: Calendar) -> Capability:
         return {"modified_count": 1}
 
     text = (
-        "Change a calendar event\n\n"
-        "Changes some of an event of the connected Google account; what is not given stays. "
-        "A person sees the change before it is made."
+        "Update a calendar event\n\n"
+        "Changes the given fields of an event of the connected Google account, after a person "
+        "approves it."
     )
     return _write(
         calendar,
@@ -274,7 +274,7 @@ def delete_event(calendar: Calendar) -> Capability:
 
     text = (
         "Delete a calendar event\n\n"
-        "Deletes an event of the connected Google account. A person agrees before it is gone."
+        "Deletes an event of the connected Google account, after a person approves it."
     )
     return _write(
         calendar,

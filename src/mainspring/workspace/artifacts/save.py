@@ -195,8 +195,9 @@ def artifacts_capability(
     return Capability(
         id="artifacts.save",
         description="Save a file\n\n"
-        f"Keeps text, a JSON value or bytes, at most {limits.artifact_bytes} bytes of it, as a "
-        "file that people can fetch. Saving again from the same step replaces it.",
+        f"Stores text, a JSON value or bytes, at most {limits.artifact_bytes} bytes, "
+        "as a file that people can download. Saving again from the same step replaces "
+        "it.",
         input_schema=input_schema(limits),
         output_schema=output_schema(),
         handler=save,

@@ -100,9 +100,8 @@ def _set(
 ) -> Capability:
     return Capability(
         id=f"set_board_{part}",
-        description=f"Keep a {part} of a board\n\n"
-        f"In place of one of that name; the earlier versions of it are kept. A {part} is stored "
-        "as it is given.",
+        description=f"Set a {part} of a board\n\n"
+        f"Replaces the {part} of that name; earlier versions are kept.",
         input_schema=schema_with_examples(
             {"board_id": BOARD_ID, "name": PART_NAME, **fields},
             ["board_id", "name", *needed],
@@ -120,7 +119,7 @@ def _list(part: BoardPart, fields: JsonSchema, some: dict[str, Any]) -> Capabili
     around = {"name": {"type": "string"}, "version": NUMBER, "updated_at": MOMENT}
     return Capability(
         id=f"list_board_{part}s",
-        description=f"List the {part}s of a board\n\nWhole, by name.",
+        description=f"List the {part}s of a board\n\nReturns full {part}s, sorted by name.",
         input_schema=_build_board_argument(),
         output_schema=schema_with_examples(
             {
@@ -148,7 +147,7 @@ def _delete(part: BoardPart, limits: Limits) -> Capability:
     return Capability(
         id=f"delete_board_{part}",
         description=f"Delete a {part} of a board\n\n"
-        "Its versions stay, and revert_board_part brings it back.",
+        "Its versions stay; restore it with revert_board_part.",
         input_schema=schema_with_examples(
             {"board_id": BOARD_ID, "name": PART_NAME},
             ["board_id", "name"],
@@ -164,9 +163,9 @@ def _delete(part: BoardPart, limits: Limits) -> Capability:
 def _set_dashboard(limits: Limits) -> Capability:
     return Capability(
         id="set_board_dashboard",
-        description="Keep the dashboard of a board\n\n"
-        f"One HTML document of at most {limits.board_dashboard_bytes:,} bytes, stored as it is "
-        "given. The earlier versions of it are kept.",
+        description="Set the dashboard of a board\n\n"
+        f"Give one HTML document of at most {limits.board_dashboard_bytes:,} bytes. "
+        "Earlier versions are kept.",
         input_schema=schema_with_examples(
             {"board_id": BOARD_ID, "html": {"type": "string", "minLength": 1}},
             ["board_id", "html"],

@@ -138,10 +138,10 @@ def _append(limits: Limits) -> Capability:
     return Capability(
         id="append_board_rows",
         description="Append rows to a board\n\n"
-        f"Up to {MOST_BATCH:,} plain JSON objects. With a key field, given here or kept with the "
-        "dataset, a row that is there already is skipped, also when two callers bring it at "
-        "once. Values must fit the columns of the dataset; keys without a column are free. "
-        "Either all rows are taken or none.",
+        f"Give up to {MOST_BATCH:,} JSON objects; all are stored, or none. With a key "
+        "field (in the call or set on the dataset), existing rows are skipped, also "
+        "under concurrent calls. Values must match the dataset's columns; other keys "
+        "are free. Use update_board_rows to change rows.",
         input_schema=schema_with_examples(
             {
                 "board_id": BOARD_ID,

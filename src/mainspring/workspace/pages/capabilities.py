@@ -59,12 +59,11 @@ def _build_write_capabilities(limits: Limits) -> tuple[Capability, ...]:
     return (
         Capability(
             "create_page",
-            "Write a page\n\n"
-            "Keeps a text under a slug. Writing the same slug or the same source_ref again changes "
-            "that page and never makes a second one; the same content within a day changes "
-            "nothing. Without a slug it is made from the title; where another title has made "
-            'the same one, "-2" is appended, and so on. Types that integrations bring in '
-            f"({', '.join(sorted(RESERVED))}) are refused.",
+            "Create or replace a page\n\n"
+            "Stores text under a slug. The same slug or source_ref updates that page instead of "
+            "creating a second one; identical content within a day changes nothing. Without a "
+            "slug, it is made from the title, with -2, -3 and so on if taken. Types of "
+            f"integrations ({', '.join(sorted(RESERVED))}) are refused.",
             schemas.create_input(limits),
             schemas.KEPT,
             _create(limits),

@@ -353,13 +353,13 @@ def _build_attach_capabilities(dependencies: WorkflowDependencies) -> tuple[Capa
         _build_attach_capability(
             "attach_automation",
             "Attach an automation to a workflow",
-            "It goes and rests with the workflow from here on; while that rests, so does it.",
+            "It then starts and pauses with the workflow.",
             attach,
         ),
         _build_attach_capability(
             "detach_automation",
             "Detach an automation from a workflow",
-            "It stays as it is now, and goes its own way.",
+            "Its state does not change; the workflow no longer controls it.",
             status.detach_one,
         ),
     )
