@@ -26,17 +26,17 @@ _MAYBE_TEXT: Final[JsonSchema] = {"type": ["string", "null"]}
 _USD: Final[JsonSchema] = {"description": "In dollars, as a number in a text.", "type": "string"}
 
 _CANDIDATE: Final[JsonSchema] = {
-    "description": "What is tried; left out, the version in force.",
+    "description": "What to rehearse. Default: the active version.",
     **object_of(
         {
-            "definition": {"description": "A whole definition.", "type": "object"},
+            "definition": {"description": "A full definition.", "type": "object"},
             "version": {
-                "description": "A version of the automation, by its number.",
+                "description": "Version number of the automation.",
                 "type": "integer",
                 "minimum": 1,
             },
             "proposal_id": {"description": "A proposal that changes the automation.", **ID},
-            "consent_id": {"description": "What waits for this consent.", **ID},
+            "consent_id": {"description": "The change that waits for this consent.", **ID},
         }
     ),
     "minProperties": 1,
@@ -46,10 +46,10 @@ _SAMPLE: Final[JsonSchema] = {
     **object_of(
         {
             "inputs": {
-                "description": "Inputs, as for a run that is started by hand.",
+                "description": "Inputs, as for a manual run.",
                 "type": "object",
             },
-            "payload": {"description": "What a trigger would bring: any JSON value."},
+            "payload": {"description": "Payload of a trigger: any JSON value."},
         }
     ),
     "minProperties": 1,
@@ -59,28 +59,28 @@ REHEARSE: Final = schema_with_examples(
         "automation_id": AUTOMATION_ID,
         "candidate": _CANDIDATE,
         "last": {
-            "description": "Over how many of its last firings.",
+            "description": "How many past fire times to use.",
             "type": "integer",
             "minimum": 1,
             "maximum": MOST_FIRINGS,
             "default": USUAL_FIRINGS,
         },
         "samples": {
-            "description": "Over these instead of what has fired; the version in force is tried "
-            "over them as well, to compare.",
+            "description": "Use these instead of past fire times; the active version runs on them "
+            "too, for comparison.",
             "type": "array",
             "minItems": 1,
             "maxItems": MOST_FIRINGS,
             "items": _SAMPLE,
         },
         "live_reads": {
-            "description": "Whether what is on no record is asked outside, as in any dry run. "
-            "Left out: yes, unless it may do more than a person has agreed to; only a person who "
-            "may change automations can want it then.",
+            "description": "Read data outside that no record has, as in a dry run. Default: true, "
+            "unless the candidate has permissions without consent; then only a "
+            "person who can edit automations can set it.",
             "type": "boolean",
         },
         "wait_seconds": {
-            "description": "How long to wait for the end; left out, what a run may take and 90 s.",
+            "description": "How long to wait. Default: the run's time limit plus 90 s.",
             "type": "integer",
             "minimum": LEAST_WAIT,
             "maximum": MOST_WAIT,
@@ -111,7 +111,7 @@ REHEARSE: Final = schema_with_examples(
     ),
 )
 LOOK: Final = schema_with_examples(
-    {"rehearsal_id": {"description": "The rehearsal.", **ID}},
+    {"rehearsal_id": {**ID}},
     ["rehearsal_id"],
     [{"rehearsal_id": _SOME_REHEARSAL}],
     ({}, "which rehearsal?"),

@@ -33,7 +33,7 @@ SOME_SOURCE: Final = (
 )
 STATE_SAYS: Final = "A state is active or paused. To put an automation away use delete_automation."
 
-AUTOMATION_ID: Final[JsonSchema] = {"description": "The automation.", **ID}
+AUTOMATION_ID: Final[JsonSchema] = {**ID}
 URL: Final[JsonSchema] = {"description": "Where a person looks at it.", "type": "string"}
 _NUMBER: Final[JsonSchema] = {"type": "integer", "minimum": 1}
 FIELD: Final[JsonSchema] = {"type": "string", "minLength": 1, "maxLength": 200}
@@ -45,14 +45,14 @@ _NAME: Final[JsonSchema] = {
     "x-mainspring-says": "A name has something in it besides blanks.",
 }
 BOARDS: Final[JsonSchema] = {
-    "description": "The boards that it writes to.",
+    "description": "Boards that it writes to.",
     "type": "array",
     "items": ID,
     "maxItems": 50,
     "uniqueItems": True,
 }
 _GRANTS: Final[JsonSchema] = {
-    "description": "What it may call. With params, a call's arguments must lie inside them.",
+    "description": "Tools it can call. params limits the arguments.",
     "type": "array",
     "minItems": 1,
     "maxItems": 100,
@@ -66,14 +66,14 @@ _GRANTS: Final[JsonSchema] = {
 }
 _TRIGGERS: Final[JsonSchema] = {"type": "array", "minItems": 1, "maxItems": 20, "items": TRIGGER}
 _HOSTS: Final[JsonSchema] = {
-    "description": "Each host that a person has approved for http_fetch, as a bare name. Needed "
-    "when http_fetch is granted, and refused when it is not.",
+    "description": "Hosts that a person approved for http_fetch, without scheme. Required if and "
+    "only if http_fetch is granted.",
     "type": "array",
     "maxItems": 100,
     "items": {"type": "string", "minLength": 1, "maxLength": 300},
 }
 _SOURCE: Final[JsonSchema] = {
-    "description": "The whole script, main.ts.",
+    "description": "The full script, main.ts.",
     "type": "string",
     "minLength": 1,
     "maxLength": SOURCE_CHARACTERS,
@@ -86,19 +86,19 @@ _CAPS: Final[dict[str, JsonSchema]] = {
 _WRITES: Final[dict[str, JsonSchema]] = {
     "writes_to_boards": BOARDS,
     "dedupe_key_field": {
-        "description": "The field that holds the upstream id, such as postId.",
+        "description": "Field with the upstream id, such as postId.",
         **FIELD,
     },
     "dedupe_target_field": {
-        "description": "The list field of rows that is added to, such as updates.",
+        "description": "List field of rows to append to, such as updates.",
         **FIELD,
     },
     "acknowledged_overlap": {
-        "description": "A person knows of the strict overlap and wants both.",
+        "description": "A person accepted the strict overlap.",
         "type": "boolean",
     },
     "coexistence_note": {
-        "description": "Why both may live, in the person's words.",
+        "description": "Why both can coexist, in the person's words.",
         "type": "string",
         "minLength": 10,
         "maxLength": 1_000,
@@ -125,13 +125,13 @@ def _usual(schema: JsonSchema, default: Any) -> JsonSchema:
 
 SAVE: Final = schema_with_examples(
     {
-        "name": {"description": "Unique among the automations here.", **_NAME},
+        "name": {"description": "Unique in the workspace.", **_NAME},
         "source": _SOURCE,
         "triggers": _TRIGGERS,
         "tool_grants": _GRANTS,
         "description": {"type": "string", "maxLength": 500},
         "intent": {
-            "description": "The person's own words; others find the automation by them.",
+            "description": "The person's own words; used to find it.",
             "type": "string",
             "maxLength": 2_000,
         },
@@ -142,7 +142,7 @@ SAVE: Final = schema_with_examples(
         **_WRITES,
         HOSTS_NOTE: _HOSTS,
         "idempotency_key": {
-            "description": "A second save with the same key finds what the first one made.",
+            "description": "The same key returns the same automation.",
             "type": "string",
             "minLength": 1,
             "maxLength": 200,
@@ -228,19 +228,18 @@ SAVED: Final = schema_with_examples(
 UPDATE: Final = schema_with_examples(
     {
         "automation_id": AUTOMATION_ID,
-        "source": {**_SOURCE, "description": "The whole script; makes a new version."},
+        "source": {**_SOURCE, "description": "The full script; creates a new version."},
         "tool_grants": _GRANTS,
         "triggers": _TRIGGERS,
         **_CAPS,
         HOSTS_NOTE: _HOSTS,
         "state": {
-            "description": "active or paused.",
             "type": "string",
             "pattern": "^(active|paused)$",
             "x-mainspring-says": STATE_SAYS,
         },
         "active_version_id": {
-            "description": "An earlier version of this automation, to be in force again.",
+            "description": "Earlier version to restore.",
             **ID,
         },
         "write_policy": {"enum": ["always_draft", "auto_confirm_safe"]},

@@ -20,13 +20,13 @@ TRIGGER: Final[JsonSchema] = object_of(
     {
         "kind": {"enum": list(KINDS)},
         "cron": {
-            "description": "For cron: minute, hour, day of month, month, day of week.",
+            "description": "For cron: five fields.",
             "type": "string",
             "minLength": 1,
             "maxLength": 200,
         },
         "tz": {
-            "description": "For cron: the IANA name of the time zone.",
+            "description": "For cron: IANA time zone.",
             "type": "string",
             "minLength": 1,
             "maxLength": 100,
@@ -42,7 +42,7 @@ TRIGGER: Final[JsonSchema] = object_of(
             "items": {"enum": list(CHANGES)},
         },
         "page_type": {
-            "description": "For page_ingested: only pages of this type.",
+            "description": "For page_ingested.",
             "type": "string",
             "minLength": 1,
             "maxLength": 100,
@@ -50,13 +50,13 @@ TRIGGER: Final[JsonSchema] = object_of(
         "source": {"type": "string", "minLength": 1, "maxLength": 200},
         "created": {"type": "boolean"},
         "event_type": {
-            "description": "For event: its exact type.",
+            "description": "For event: exact type.",
             "type": "string",
             "minLength": 1,
             "maxLength": 200,
         },
         "filters": {
-            "description": "What else must hold for the payload.",
+            "description": "Conditions on the payload.",
             "type": "object",
         },
         "input_mapping": {
@@ -65,7 +65,7 @@ TRIGGER: Final[JsonSchema] = object_of(
             "additionalProperties": {"type": "string"},
         },
         "signature": {
-            "description": "For webhook: the secret that holds the sender's signing key.",
+            "description": "For webhook: the secret with the sender's signing key.",
             **object_of({"secret": {"type": "string"}}, ["secret"]),
         },
         "auth": {

@@ -34,31 +34,29 @@ RUN: Final = schema_with_examples(
     {
         "automation_id": AUTOMATION_ID,
         "dry_run": {
-            "description": "Change nothing: calls that would are pretended and listed.",
+            "description": "Change nothing; simulate and list the calls.",
             "type": "boolean",
             "default": True,
         },
         "verify_mode": {
-            "description": "Send nothing outside; what is written to boards and pages is kept.",
+            "description": "Send nothing outside; keep writes to boards and pages.",
             "type": "boolean",
             "default": False,
         },
         "run_id": {
-            "description": "Go on waiting for this run of the automation; none is started. "
-            "dry_run and verify_mode are left out then.",
+            "description": "Wait for this run and start none. Omit dry_run and verify_mode then.",
             **ID,
         },
         "idempotency_key": {
-            "description": "For 24 hours, calls with the same key find the same run. The key "
-            "belongs to the automation: all callers share it. Without one, the same call finds its "
-            "run while that is going.",
+            "description": "For 24 hours the same key returns the same run of the automation, for "
+            "all callers. Without one, the same call joins a run in progress.",
             "type": "string",
             "minLength": 1,
             "maxLength": 200,
         },
         "wait_seconds": {
-            "description": "How long to wait for its end; left out, what it may take and 90 s. "
-            "An MCP client is answered after 45 s at the latest, while the run goes on.",
+            "description": "How long to wait. Default: the run's time limit plus 90 s. MCP "
+            "clients get an answer after 45 s at most; the run continues.",
             "type": "integer",
             "minimum": LEAST_WAIT,
             "maximum": MOST_WAIT,
@@ -125,7 +123,7 @@ RAN: Final = schema_with_examples(
     ({"run_id": SOME_RUN}, "it must say what became of it"),
 )
 LOOK: Final = schema_with_examples(
-    {"run_id": {"description": "The run.", **ID}},
+    {"run_id": {**ID}},
     ["run_id"],
     [{"run_id": SOME_RUN}],
     ({}, "which run?"),
@@ -135,16 +133,16 @@ _STATES: Final = ["active", "paused", "archived"]
 LIST: Final = schema_with_examples(
     {
         "name": {
-            "description": "Only those whose name has this in it, in capitals or not.",
+            "description": "Text in the name; case-insensitive.",
             **FIELD,
         },
         "state": {
-            "description": "Only those in this state; left out, all that are not archived.",
+            "description": "Default: all that are not archived.",
             "enum": _STATES,
         },
         "limit": {"type": "integer", "minimum": 1, "maximum": MOST_LISTED, "default": 50},
         "after": {
-            "description": "Go on after this automation: what next was, the page before.",
+            "description": "next of the previous page.",
             **ID,
         },
     },
@@ -208,12 +206,12 @@ OVERLAP: Final = schema_with_examples(
     {
         "writes_to_boards": {**BOARDS, "minItems": 1},
         "dedupe_target_field": {
-            "description": "Only writers of the same list field.",
+            "description": "Only writers of this list field.",
             **FIELD,
         },
-        "trigger_kind": {"description": "Only those woken so.", "enum": list(KINDS)},
+        "trigger_kind": {"description": "Only this trigger kind.", "enum": list(KINDS)},
         "intent": {
-            "description": "What it is for; automations that mean something alike are added.",
+            "description": "Its purpose; adds automations with a similar one.",
             "type": "string",
             "maxLength": 2_000,
         },
@@ -291,7 +289,7 @@ OVERLAPS: Final = schema_with_examples(
 FLOW: Final = schema_with_examples(
     {
         "purpose_hint": {
-            "description": "What it is for, if that is known; the opening question is skipped.",
+            "description": "What it is for, if known; skips the first question.",
             "type": "string",
             "maxLength": 2_000,
         }

@@ -287,7 +287,7 @@ def _about_every(finding: Any) -> Any:
 
 
 def _input(names: list[str], source: str, *, every: bool) -> dict[str, Any]:
-    named: dict[str, Any] = {"type": "string", "description": "What to read from."}
+    named: dict[str, Any] = {"type": "string", "description": "From list_integrations."}
     properties: dict[str, Any] = {"source": {**named, "enum": names} if names else named}
     wrong = [{"value": {}, "reason": "from where?"}]
     if every:
@@ -295,8 +295,8 @@ def _input(names: list[str], source: str, *, every: bool) -> dict[str, Any]:
             "type": "string",
             "minLength": 9,
             "maxLength": 100,
-            "description": "A cron expression in UTC, such as */15 * * * *; left out: as often as "
-            "the integration suggests.",
+            "description": "Cron expression in UTC, such as */15 * * * *. Default: the "
+            "integration's suggestion.",
         }
         wrong.append({"value": {"source": source, "every": 15}, "reason": "a cron expression"})
     return {

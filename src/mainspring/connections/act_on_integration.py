@@ -140,18 +140,19 @@ def _tuple() -> dict[str, Any]:
         "install_id": {
             "type": "string",
             "format": "uuid",
-            "description": "Which integration; query with type integration_action finds it.",
+            "description": "The integration, from the description of this tool or a query with "
+            "type integration_action.",
         },
         "action_name": {
             "type": "string",
-            "description": "One of its actions, such as send_email.",
+            "description": "Such as send_email.",
             "minLength": 1,
             "maxLength": 200,
         },
         "input": {
             "type": "object",
-            "description": "What the action takes. send_email: to, subject, body, and if there "
-            "is one the thread_id that it answers.",
+            "description": "Arguments of the action. send_email: to, subject, body and, for a "
+            "reply, thread_id.",
         },
     }
 
@@ -159,7 +160,7 @@ def _tuple() -> dict[str, Any]:
 def _words_schema(sources: Sequence[str]) -> dict[str, Any]:
     source: dict[str, Any] = {
         "type": "string",
-        "description": "Which integration, where the action is said in words.",
+        "description": "The integration of a request.",
     }
     return {
         "source": {**source, "enum": list(sources)} if sources else source,
@@ -167,8 +168,7 @@ def _words_schema(sources: Sequence[str]) -> dict[str, Any]:
             "type": "string",
             "minLength": 1,
             "maxLength": 1_000,
-            "description": "What is to be done, in words. It is read as one action; what is not "
-            "clear is asked back.",
+            "description": "What to do, in plain words. Describes one action.",
         },
     }
 
@@ -179,13 +179,13 @@ def _beside() -> dict[str, Any]:
             "type": "array",
             "maxItems": MOST_FILES,
             "items": _FILE,
-            "description": "Files that leave with it, 10 MB each at most.",
+            "description": "At most 10 MB each.",
         },
         "attach_from_page": {
             "type": "string",
             "minLength": 1,
             "maxLength": 500,
-            "description": "Gmail only: the slug of an email page whose attachments leave with it.",
+            "description": "Gmail only: slug of an email page whose attachments to send.",
         },
         "notify": {
             "type": "array",
@@ -193,12 +193,12 @@ def _beside() -> dict[str, Any]:
             "uniqueItems": True,
             "items": {"enum": ["inbox", "telegram"]},
             "default": ["inbox"],
-            "description": "Where people are asked to agree.",
+            "description": "Where people are asked to confirm.",
         },
         "batch_id": {
             "type": "string",
             "format": "uuid",
-            "description": "The same for all drafts of one turn; people answer them as a set.",
+            "description": "Groups the drafts of one turn for one decision.",
         },
     }
 

@@ -302,7 +302,7 @@ class Writes(_Part):
     dedupe_target_field: Word | None = None
     """The list field of a row that is added to."""
     coexistence_note: Annotated[str, Field(min_length=10, max_length=1_000)] | None = None
-    """Why it may live beside another that writes the same way."""
+    """Why it can coexist with another writer."""
 
 
 class Definition(_Part):

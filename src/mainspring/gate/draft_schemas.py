@@ -22,19 +22,18 @@ _OUTCOMES: Final = ["sent", "not_sent", "unknown"]
 _SEEN: Final = "a2c4" * 16
 _HASH: Final = {
     "type": "string",
-    "description": "Of all that a person is shown of a draft, as it is told with the draft.",
+    "description": "The draft's hash, as returned with it.",
     "pattern": "^[0-9a-fA-F]{64}$",
 }
-_NAMED: Final = {**_ID, "description": "The draft, as it was answered or listed."}
+_NAMED: Final = {**_ID}
 _EDITS: Final = {
     "type": "object",
-    "description": "New values of fields that the draft lists as editable; null takes a field "
-    "away. Any other field is refused.",
+    "description": "New values of editable fields; null removes a field.",
     "minProperties": 1,
 }
 _REASON: Final = {
     "type": "string",
-    "description": "Why, for whoever asks later.",
+    "description": "Stored with the draft.",
     "minLength": 1,
     "maxLength": 500,
 }
@@ -124,14 +123,14 @@ CONFIRM_ALL_INPUT: Final = build_object_schema(
     {
         "draft_ids": {
             "type": "array",
-            "description": "The drafts, in the order in which they are sent.",
+            "description": "In the order to send.",
             "items": _ID,
             "minItems": 1,
             "maxItems": MOST_CONFIRMED,
         },
         "hashes": {
             "type": "object",
-            "description": "By draft, the hash of the wording that was seen.",
+            "description": "Hash of each edited draft, by draft id.",
             "additionalProperties": _HASH,
         },
     },
@@ -252,12 +251,12 @@ LIST_INPUT: Final = build_object_schema(
         "limit": {"type": "integer", "minimum": 1, "maximum": MOST, "default": USUAL},
         "source": {
             "type": "string",
-            "description": "Only drafts for this integration, such as gmail.",
+            "description": "Only this integration, such as gmail.",
             "minLength": 1,
             "maxLength": 100,
         },
         "status": {"enum": _STATUSES, "default": "pending"},
-        "after": {**_ID, "description": "next of the page before."},
+        "after": {**_ID, "description": "next of the previous page."},
     },
     (),
     [{}, {"source": "gmail"}, {"status": "expired", "limit": 10}],

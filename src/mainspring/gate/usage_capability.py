@@ -79,12 +79,12 @@ GET_USAGE = Capability(
         "type": "object",
         "additionalProperties": False,
         "properties": {
-            "from": {**_DAY, "description": "The first day."},
-            "to": {**_DAY, "description": "The last day; left out: today."},
+            "from": {**_DAY, "description": "First day."},
+            "to": {**_DAY, "description": "Last day. Default: today."},
             "automation_id": {
                 "type": "string",
                 "format": "uuid",
-                "description": "Only what its runs asked.",
+                "description": "Only runs of this automation.",
             },
         },
         "examples": [

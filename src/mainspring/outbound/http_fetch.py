@@ -101,7 +101,7 @@ def _address() -> dict[str, Any]:
     return {
         "url": {
             "type": "string",
-            "description": "An http or https URL; a secret may stand in its path or query.",
+            "description": "An http or https URL; the path and query can contain secrets.",
             "minLength": 8,
             "maxLength": MAX_URL,
             **secret,
@@ -129,7 +129,7 @@ def _address() -> dict[str, Any]:
 
 def _bodies(limits: Limits) -> dict[str, Any]:
     return {
-        "json": {"description": "Any JSON value, sent as application/json."},
+        "json": {"description": "Sent as application/json."},
         "text": {"type": "string", "maxLength": limits.http_request_bytes},
         "form": {
             "type": "object",
@@ -151,12 +151,13 @@ def _manner(limits: Limits) -> dict[str, Any]:
         "allow_error_status": {
             "type": "boolean",
             "default": False,
-            "description": "Answer with the envelope also when the status is not 200 to 299.",
+            "description": "Return the response for any status; otherwise only 200 to 299 "
+            "succeeds.",
         },
         "idempotency": {
             "type": "boolean",
             "default": True,
-            "description": "Send an Idempotency-Key with a request that changes something.",
+            "description": "Send an Idempotency-Key with a changing request.",
         },
     }
 

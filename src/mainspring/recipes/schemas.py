@@ -24,11 +24,10 @@ ENTITY_KINDS: Final = ["board", "automation", "workflow", "bundle"]
 
 TEXT: Final[JsonSchema] = {"type": "string"}
 MAYBE: Final[JsonSchema] = {"type": ["string", "null"]}
-SLUG: Final[JsonSchema] = {"description": "What the recipe is called in the codex.", **SLUG_SHAPE}
-RECIPE_ID: Final[JsonSchema] = {"description": "The id of the recipe.", **ID}
+SLUG: Final[JsonSchema] = {"description": "Slug of the recipe.", **SLUG_SHAPE}
+RECIPE_ID: Final[JsonSchema] = {"description": "Id of the recipe.", **ID}
 BRAIN: Final[JsonSchema] = {
-    "description": "The workspace to install into. It can only be the one you are in, which is "
-    "also what is meant when it is left out.",
+    "description": "Your workspace; the only accepted value and the default.",
     **ID,
 }
 
@@ -104,10 +103,9 @@ LIST_TAKES: Final = schema_with_examples(
     {
         "kind": {"enum": KINDS},
         "category": {"type": "string", "maxLength": 100},
-        "tag": {"description": "One tag.", "type": "string", "maxLength": 100},
+        "tag": {"type": "string", "maxLength": 100},
         "search": {
-            "description": "Words of the name, the description, the slug, the category and the "
-            "tags, or their beginnings.",
+            "description": "Words or prefixes in name, description, slug, category and tags.",
             "type": "string",
             "minLength": 1,
             "maxLength": 500,
@@ -177,19 +175,19 @@ GET_ANSWERS: Final = schema_with_examples(
 
 _OVERRIDES: Final = object_of(
     {
-        "board_name": {"description": "What the board is called here.", **NAME},
+        "board_name": {**NAME},
         "board_description": {"type": "string", "maxLength": 5_000},
-        "title": {"description": "Of the workflow.", **NAME},
-        "charter": {"description": "Of the workflow.", "type": "string", "maxLength": 20_000},
+        "title": {**NAME},
+        "charter": {"type": "string", "maxLength": 20_000},
         "roster": {
-            "description": "Who works on the workflow, and as what.",
+            "description": "Members of the workflow and their roles.",
             "type": "array",
             "maxItems": 100,
             "items": {"type": "object"},
         },
-        "name": {"description": "What that which the recipe makes is called here.", **NAME},
+        "name": {"description": "Name of what the recipe creates.", **NAME},
         "settings": {
-            "description": "The settings that the recipe declares, by their names.",
+            "description": "Values of the recipe's declared settings.",
             "type": "object",
             "maxProperties": 50,
         },
@@ -283,12 +281,12 @@ NEEDS_ANSWERS: Final = schema_with_examples(
 PUBLISH_TAKES: Final = schema_with_examples(
     {
         "package": {
-            "description": "The recipe: the object that recipe.json holds.",
+            "description": "The content of recipe.json.",
             "type": "object",
         },
         "shared": {
-            "description": "Whether every workspace of this installation sees it. Left out: as "
-            "before, and at first no.",
+            "description": "Visible to every workspace of the installation. Default: as before, "
+            "at first false.",
             "type": "boolean",
         },
     },

@@ -27,8 +27,11 @@ from mainspring.workspace.boards.schemas import (
     schema_with_examples,
 )
 
-_ENTITY: Final[JsonSchema] = {"description": "The board, automation, workflow or bundle.", **ID}
-_KIND: Final[JsonSchema] = {"description": "What it is.", "enum": ENTITY_KINDS}
+_ENTITY: Final[JsonSchema] = {
+    "description": "Id of the board, automation, workflow or bundle.",
+    **ID,
+}
+_KIND: Final[JsonSchema] = {"enum": ENTITY_KINDS}
 _SOME: Final = {"entity_id": SOME_THING, "entity_kind": "board"}
 _PLACE: Final = object_of(
     {
@@ -134,12 +137,12 @@ UPGRADE_TAKES: Final = schema_with_examples(
         "entity_id": _ENTITY,
         "entity_kind": _KIND,
         "force": {
-            "description": "Throw away what people here changed.",
+            "description": "Overwrite local edits.",
             "type": "boolean",
             "default": False,
         },
         "settings": {
-            "description": "Values of settings that the newer version has; the others stay.",
+            "description": "Values of new settings; others stay.",
             "type": "object",
             "maxProperties": 50,
         },
@@ -182,15 +185,15 @@ UPGRADE_ANSWERS: Final = schema_with_examples(
 UNINSTALL_TAKES: Final = schema_with_examples(
     {
         "entity_id": _ENTITY,
-        "slug": {**SLUG, "description": "Everything that was installed from this recipe."},
-        "brain_id": {**BRAIN, "description": "With slug: the workspace that you are in."},
+        "slug": {**SLUG, "description": "Remove everything installed from this recipe."},
+        "brain_id": {**BRAIN, "description": "With slug: your workspace."},
         "cascade": {
-            "description": "Also what it brought along and nothing else here uses. Left out: "
-            "only for bundles.",
+            "description": "Also remove dependencies that nothing else uses. Default: only for "
+            "bundles.",
             "type": "boolean",
         },
         "dry_run": {
-            "description": "Only tell what would be taken away, and what here uses it.",
+            "description": "Only return what would be removed and what uses it.",
             "type": "boolean",
             "default": False,
         },

@@ -12,31 +12,29 @@ _MAYBE_ID: Final[dict[str, Any]] = {"type": ["string", "null"], "format": "uuid"
 _MOMENT: Final[dict[str, Any]] = {"type": "string", "format": "date-time"}
 _SCOPE: Final[dict[str, Any]] = {
     "enum": ["workspace", "automation", "recipe"],
-    "description": "What stands still: all of the workspace, one automation, or everything here "
-    "that came with a recipe.",
+    "description": "The whole workspace, one automation, or everything installed from a recipe.",
 }
 _RECIPE: Final[dict[str, Any]] = {
     "type": "string",
     "minLength": 1,
     "maxLength": 100,
-    "description": "Of the scope recipe: its name in the codex.",
+    "description": "For scope recipe: its slug.",
 }
 _AUTOMATION: Final[dict[str, Any]] = {
     **_ID,
-    "description": "Of the scope automation: which one.",
+    "description": "For scope automation.",
 }
 _REASON: Final[dict[str, Any]] = {
     "type": "string",
     "minLength": 1,
     "maxLength": 300,
     "pattern": r"\S",
-    "description": "Why, for everybody who finds it standing still.",
+    "description": "Shown to everybody who sees the halt.",
 }
 _CANCEL: Final[dict[str, Any]] = {
     "type": "boolean",
     "default": False,
-    "description": "Cancel the runs that are there now, instead of holding them. What starts "
-    "later is held all the same.",
+    "description": "Cancel current runs instead of holding them. Later runs are still held.",
 }
 _COUNT: Final[dict[str, Any]] = {"type": "integer", "minimum": 0}
 _HALT: Final[dict[str, Any]] = {
@@ -243,7 +241,7 @@ DRAIN: Final = _object(
             "type": "string",
             "minLength": 1,
             "maxLength": 300,
-            "description": "One worker, by its name or its number.",
+            "description": "Name or number of one worker.",
         },
         "host": {
             "type": "string",

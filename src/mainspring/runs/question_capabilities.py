@@ -57,9 +57,9 @@ ASK_INPUT: Final[dict[str, Any]] = {
     "properties": {
         "title": {"type": "string", "minLength": 1, "maxLength": 200},
         "message": {"type": "string", "maxLength": 20_000},
-        "form": {"type": "object", "description": "The JSON Schema of the answer."},
+        "form": {"type": "object", "description": "JSON Schema of the answer."},
         "timeout_seconds": {"type": "integer", "minimum": 60, "maximum": 2_592_000},
-        "default": {"description": "The answer when nobody gave one in time."},
+        "default": {"description": "The answer after the timeout."},
         "roles": {"type": "array", "minItems": 1, "items": {"type": "string"}},
         "on_decline": {"enum": ["fail", "continue"]},
         "notify": {"type": "array", "items": {"enum": ["inbox", "email", "telegram"]}},
@@ -91,7 +91,7 @@ LIST_INPUT: Final[dict[str, Any]] = {
     "additionalProperties": False,
     "properties": {
         "status": {"enum": ["pending", "approved", "declined", "expired"], "default": "pending"},
-        "after": {**_ID, "description": "Where the page before ended."},
+        "after": {**_ID, "description": "next of the previous page."},
         "limit": {"type": "integer", "minimum": 1, "maximum": MOST, "default": USUAL},
     },
     "examples": [{}, {"status": "expired", "limit": 10}],
@@ -142,7 +142,7 @@ ANSWER_INPUT: Final[dict[str, Any]] = {
     "properties": {
         "approval_id": _ID,
         "decision": {"enum": ["approved", "declined"]},
-        "answer": {"description": "What the form asks for; nothing where there is no form."},
+        "answer": {"description": "Values of the form; omit without a form."},
     },
     "examples": [
         {"approval_id": _SOME_ID, "decision": "approved"},

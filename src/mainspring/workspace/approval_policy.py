@@ -143,32 +143,32 @@ def _format_policy(row: Any) -> dict[str, Any]:
 _FIELDS: Final[dict[str, Any]] = {
     "approvers": {
         "type": "integer",
-        "description": "How many people must agree to the same wording before it is sent.",
+        "description": "How many people must approve the same text.",
         "minimum": 1,
         "maximum": MOST_APPROVERS,
     },
     "roles": {
         "type": "array",
-        "description": "Whose agreement counts; empty: of everybody who may answer the inbox.",
+        "description": "Whose approval counts; empty: everybody who can answer the inbox.",
         "items": {"enum": [role.value for role in DECIDERS]},
         "uniqueItems": True,
         "maxItems": len(DECIDERS),
     },
     "author_may_approve": {
         "type": "boolean",
-        "description": "Whether whoever made the automation, or asked for the write, may agree.",
+        "description": "Whether the automation's author or the requester can approve.",
     },
     "draft_seconds": {
         "type": ["integer", "null"],
-        "description": "How long a draft of a person or a client waits; null: as the installation "
-        "says.",
+        "description": "How long a draft of a person or client waits; null: the installation's "
+        "default.",
         "minimum": SHORTEST,
         "maximum": LONGEST,
     },
     "held_seconds": {
         "type": ["integer", "null"],
-        "description": "How long a write that a run holds waits, where its step does not say; "
-        "null: as the installation says, which is 72 hours unless it was changed.",
+        "description": "How long a write of a run waits, unless its step sets it; null: the "
+        "installation's default, 72 hours unless changed.",
         "minimum": SHORTEST,
         "maximum": LONGEST,
     },

@@ -241,7 +241,7 @@ def _get() -> Capability:
         input_schema=_build_object_schema(
             {
                 "key": _KEY,
-                "default": {"description": "Answered when nothing is kept under the key."},
+                "default": {"description": "Returned if the key is missing."},
             },
             required=["key"],
             examples=[{"key": "cursor"}, {"key": "seen/42", "default": False}],
@@ -277,7 +277,7 @@ def _set(limits: Limits) -> Capability:
         input_schema=_build_object_schema(
             {
                 "key": _KEY,
-                "value": {"description": "Any JSON value."},
+                "value": {},
                 "if_absent": {"type": "boolean", "default": False},
             },
             required=["key", "value"],

@@ -114,7 +114,7 @@ def _build_argument_schema(
 LIST: Final = _build_argument_schema(
     {
         "status": {"enum": [*_STATUSES, "any"], "default": "waiting"},
-        "automation_id": {**_ID, "description": "Only those of this automation."},
+        "automation_id": {**_ID, "description": "Only this automation."},
         "limit": {"type": "integer", "minimum": 1, "maximum": _MOST, "default": USUAL},
     },
     [],
@@ -161,12 +161,12 @@ SHOWN: Final[dict[str, Any]] = {
 ANSWER: Final = _build_argument_schema(
     {
         "consent_id": _ID,
-        "digest": {**_DIGEST, "description": "Of what was read; nothing else is agreed to."},
-        "agree": {"type": "boolean", "description": "false: it is refused."},
+        "digest": {**_DIGEST, "description": "Of what was read; nothing else is accepted."},
+        "agree": {"type": "boolean", "description": "false: refuse."},
         "activate": {
             "type": "boolean",
             "default": False,
-            "description": "Also let its triggers start it.",
+            "description": "Also start it on its triggers.",
         },
     },
     ["consent_id", "digest", "agree"],

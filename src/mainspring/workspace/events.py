@@ -281,7 +281,7 @@ _INPUT: Final[dict[str, Any]] = {
     "additionalProperties": False,
     "properties": {
         "type": {
-            "description": "What happened, in two or more lower-case names with dots between.",
+            "description": "Lower-case names separated by dots, at least two.",
             "type": "string",
             "pattern": EVENT_TYPE_PATTERN,
             "x-mainspring-says": EVENT_TYPE_SAYS,
@@ -289,7 +289,7 @@ _INPUT: Final[dict[str, Any]] = {
         },
         "payload": {"type": "object", "default": {}},
         "source_id": {
-            "description": "What it happened to; the automation itself if nothing is said.",
+            "description": "What it happened to. Default: the automation.",
             "type": "string",
             "minLength": 1,
             "maxLength": LONGEST_SOURCE,

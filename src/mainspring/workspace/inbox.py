@@ -80,11 +80,11 @@ ACK_INBOX_ACTION: Final = Capability(
             "id": {
                 "type": "string",
                 "format": "uuid",
-                "description": "The action's id, as it stands in the marker.",
+                "description": "From the HTML marker of the prompt.",
             },
             "decision": {
                 "enum": list(DECISIONS),
-                "description": "auto: it was shown, and nothing was to be decided.",
+                "description": "auto: it was shown and needed no decision.",
             },
         },
         ("id", "decision"),

@@ -341,7 +341,7 @@ def _name(words: _SecretKindText) -> dict[str, Any]:
 def _build_owner_argument(words: _SecretKindText) -> dict[str, Any]:
     if words.kind == "publisher":
         return {}
-    described = "Whose secrets, for admins alone; left out: your own."
+    described = "Whose secret, for admins only. Default: yours."
     return {"owner_user_id": {**_ID, "description": described}}
 
 

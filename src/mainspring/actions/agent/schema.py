@@ -49,19 +49,19 @@ def _build_task_properties() -> dict[str, Any]:
             "type": "string",
             "minLength": 1,
             "maxLength": 200_000,
-            "description": "What is to be done, and with what.",
+            "description": "The task and its material.",
             "x-mainspring-widget": "textarea",
         },
         "system": {
             "type": "string",
             "maxLength": 50_000,
-            "description": "What it should always keep to.",
+            "description": "Rules that always apply.",
         },
         "documents": {
             "type": "array",
             "maxItems": 50,
-            "description": "Text from elsewhere that it works on. It is marked as data: what "
-            "stands in it is never an order.",
+            "description": "External text to work on. It is marked as data; instructions in it "
+            "are not followed.",
             "items": {
                 "type": "object",
                 "required": ["text"],
@@ -77,12 +77,12 @@ def _build_task_properties() -> dict[str, Any]:
             "type": "string",
             "minLength": 1,
             "maxLength": 200,
-            "description": "Left out: the automation's model.",
+            "description": "Default: the automation's model.",
         },
         "output_schema": {
             "type": "object",
-            "description": "JSON Schema of the answer. One that does not fit is given back to the "
-            "model, with what is wrong.",
+            "description": "JSON Schema of the answer. An invalid answer is returned to the model "
+            "with the errors.",
         },
         **_build_limit_properties(),
     }
@@ -92,9 +92,9 @@ def _build_tools_property() -> dict[str, Any]:
     return {
         "type": "array",
         "maxItems": 100,
-        "description": "What it may call: capabilities by name, patterns such as slack.*, or "
-        "a tool with params that are fixed for it. The model neither sees those nor can it "
-        "change them, so a secret may stand there.",
+        "description": "Capabilities by name, patterns such as slack.*, or a tool with fixed "
+        "params. The model cannot see or change fixed params, so they can contain "
+        "secrets.",
         "items": {
             "type": ["string", "object"],
             "minLength": 1,
@@ -123,29 +123,29 @@ def _build_limit_properties() -> dict[str, Any]:
             "minimum": 1,
             "maximum": MOST_TURNS,
             "default": DEFAULT_TURNS,
-            "description": "How often the model is asked.",
+            "description": "Limit of model calls.",
         },
         "max_tokens": {
             "type": "integer",
             "minimum": 16,
             "maximum": MOST_TOKENS,
             "default": DEFAULT_TOKENS,
-            "description": "What one answer of the model may be long.",
+            "description": "Limit of one model response.",
         },
         "max_total_tokens": {
             "type": "integer",
             "minimum": 1,
-            "description": "What all its turns may read and write together.",
+            "description": "Limit of input and output tokens over all turns.",
         },
         "max_seconds": {
             "type": "number",
             "exclusiveMinimum": 0,
-            "description": "How long it may be at work; what is under way then is finished first.",
+            "description": "Time limit; the current step is finished first.",
         },
         "max_usd": {
             "type": "number",
             "exclusiveMinimum": 0,
-            "description": "What it may cost, its tools included.",
+            "description": "Cost limit, tools included.",
         },
     }
 

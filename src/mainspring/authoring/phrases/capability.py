@@ -68,12 +68,12 @@ _SAID: Final = "every weekday at 9 Berlin time"
 READ: Final = schema_with_examples(
     {
         "text": {
-            "description": "A request; what is not about time is passed over.",
+            "description": "A request; parts that are not about time are ignored.",
             "type": "string",
             "minLength": 1,
             "maxLength": LONGEST,
         },
-        "timezone": {"description": "Where the text names no zone.", **_ZONE},
+        "timezone": {"description": "If the text names none.", **_ZONE},
     },
     ["text"],
     [

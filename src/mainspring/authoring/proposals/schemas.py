@@ -33,17 +33,17 @@ _GRANT: Final = build_object_part({"capability": _TEXT, "params": _ANY_OBJECT})
 
 _HOW: Final[dict[str, Schema]] = {
     "by": {
-        "description": "Who makes it: auto is a model where one can be asked, else rules.",
+        "description": "auto: a model if available, otherwise rules.",
         "enum": ["auto", "rules", "model"],
     },
     "model": {
-        "description": "The model that is asked; left out: the usual one.",
+        "description": "Default: the default model.",
         "type": "string",
         "minLength": 1,
         "maxLength": 200,
     },
     "max_usd": {
-        "description": "What models may cost for this call; left out: 0.50.",
+        "description": "Cost limit of this call. Default: 0.50.",
         "type": "number",
         "exclusiveMinimum": 0,
         "maximum": 100,
@@ -52,9 +52,9 @@ _HOW: Final[dict[str, Schema]] = {
 
 PROPOSE: Final = build_object_schema(
     {
-        "text": {"description": "What should happen by itself, and when, in words.", **_LONG},
-        "timezone": {"description": "Where the words name no zone.", **_ZONE},
-        "automation_id": {"description": "The automation that the words are to change.", **_ID},
+        "text": {"description": "What should happen and when, in plain words.", **_LONG},
+        "timezone": {"description": "If the text names none.", **_ZONE},
+        "automation_id": {"description": "The automation to change.", **_ID},
         **_HOW,
     },
     ["text"],
@@ -74,17 +74,17 @@ REFINE: Final = build_object_schema(
     {
         "proposal_id": _ID,
         "revision": {
-            "description": "The revision that was read; refused when it is another by now.",
+            "description": "The revision that was read; refused if it changed.",
             "type": "integer",
             "minimum": 1,
         },
         "answers": {
-            "description": "Answers to open questions, by their ids.",
+            "description": "Answers to open questions, by question id.",
             "type": "object",
             "maxProperties": 100,
         },
         "edits": {
-            "description": "Values put into the definition, or taken out of it, at places.",
+            "description": "Set or remove values of the definition by pointer.",
             "type": "array",
             "maxItems": 200,
             "items": {
@@ -99,8 +99,8 @@ REFINE: Final = build_object_schema(
                 "oneOf": [{"required": ["value"]}, {"required": ["remove"]}],
             },
         },
-        "definition": {"description": "The whole definition instead.", **_ANY_OBJECT},
-        "instruction": {"description": "What should be different, in words.", **_LONG},
+        "definition": {"description": "A full definition instead.", **_ANY_OBJECT},
+        "instruction": {"description": "The change in plain words.", **_LONG},
         **_HOW,
     },
     ["proposal_id"],
@@ -126,11 +126,11 @@ REFINE: Final = build_object_schema(
 REVIEW: Final = build_object_schema(
     {
         "automation_id": {
-            "description": "What is reviewed; with a definition, what that would change.",
+            "description": "What to review; with a definition, what that would change.",
             **_ID,
         },
         "definition": _ANY_OBJECT,
-        "request": {"description": "What it is for, in the person's words.", **_LONG},
+        "request": {"description": "Its purpose, in the person's words.", **_LONG},
         **_HOW,
     },
     [],
@@ -144,12 +144,12 @@ SAVE: Final = build_object_schema(
     {
         "proposal_id": _ID,
         "digest": {
-            "description": "The digest of what was read: exactly that is saved.",
+            "description": "Of what was read; exactly that is saved.",
             "type": "string",
             "pattern": "^[0-9a-f]{64}$",
         },
         "coexistence_note": {
-            "description": "Why it may live beside another that writes the same way.",
+            "description": "Why it can coexist with another writer.",
             "type": "string",
             "minLength": 10,
             "maxLength": 1_000,

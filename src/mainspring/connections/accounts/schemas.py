@@ -19,12 +19,12 @@ _NAME: Final = {
     "type": "string",
     "pattern": "^[a-z][a-z0-9_]{0,63}$",
     "maxLength": 64,
-    "description": "The source key, such as gmail.",
+    "description": "Source key, such as gmail.",
     "x-mainspring-says": "This must be the name of an integration, such as gmail.",
 }
 _PROVIDER: Final = {
     **_NAME,
-    "description": "Who signs people in, such as google.",
+    "description": "Such as google.",
     "x-mainspring-says": "This must be the name of a provider, such as google.",
 }
 _WRONG: Final = {
@@ -203,7 +203,7 @@ LIST: Final = build_object_schema(
         "include_unconnected": {
             "type": "boolean",
             "default": True,
-            "description": "False: only those that are connected.",
+            "description": "false: only connected ones.",
         }
     },
     [],
@@ -223,20 +223,20 @@ CONNECT: Final = build_object_schema(
             "type": "object",
             "maxProperties": 12,
             "writeOnly": True,
-            "description": "What it asks for, by name; list_integrations tells which. Secret ones "
-            "go into the vault. Of an account that was signed in for, what it is to follow.",
+            "description": "Values by name; list_integrations lists them. Secrets are stored in "
+            "the vault. After a sign-in: what to follow.",
             "additionalProperties": {"type": ["string", "integer", "boolean"]},
         },
         "label": {
             "type": "string",
             "minLength": 1,
             "maxLength": 80,
-            "description": "What you call it; left out: the integration's name.",
+            "description": "Default: the integration's name.",
         },
         "share": {
             "type": "boolean",
             "default": False,
-            "description": "Share it with the workspace, as share_integration_connection does.",
+            "description": "Also call share_integration_connection.",
         },
     },
     ["integration"],
@@ -331,7 +331,7 @@ SET_CLIENT: Final = build_object_schema(
             "minLength": 1,
             "maxLength": 8_192,
             "writeOnly": True,
-            "description": "Left out: none, or the one that is there for this client id.",
+            "description": "Default: the stored one of this client id, or none.",
         },
     },
     ["provider", "client_id"],

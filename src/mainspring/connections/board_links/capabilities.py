@@ -41,8 +41,8 @@ if TYPE_CHECKING:
     from mainspring.store.database import Database
 
 _SHORT: Final[JsonSchema] = {"type": "string", "minLength": 1, "maxLength": 100}
-_LINK_ID: Final[JsonSchema] = {"description": "The link.", **ID}
-_RECIPE_ID: Final[JsonSchema] = {"description": "The recipe.", **ID}
+_LINK_ID: Final[JsonSchema] = {**ID}
+_RECIPE_ID: Final[JsonSchema] = {**ID}
 _MADE_BY_PEOPLE: Final = Annotations(
     toolset=Toolset.BOARDS,
     effect=Effect.KEEP,
@@ -53,27 +53,26 @@ _MADE_BY_PEOPLE: Final = Annotations(
 _OF_RECIPE: Final[dict[str, JsonSchema]] = {
     "link_id": _LINK_ID,
     "dataset_name": {
-        "description": "It is made at once, empty, when it is not there.",
+        "description": "Created if it does not exist.",
         **PART_NAME,
     },
     "adapter_op": {"description": "Such as github.list_open_prs.", **_SHORT},
     "params": {
-        "description": "The arguments of the operation.",
+        "description": "Arguments of the operation.",
         "type": ["object", "null"],
     },
     "refresh_cron": {
-        "description": "When to refresh, in UTC. Left out or null: by hand alone.",
+        "description": "In UTC. Default: no schedule.",
         "type": ["string", "null"],
         "minLength": 1,
         "maxLength": 200,
     },
     "dedupe_key_field": {
-        "description": "The field over there that tells one row from another. Left "
-        "out: the operation's own.",
+        "description": "Outside field that identifies a row. Default: the operation's own.",
         **FIELD,
     },
     "dedupe_target_field": {
-        "description": "The column in which it is kept. Left out: of the same name.",
+        "description": "Column that stores it. Default: the same name.",
         **FIELD,
     },
 }
@@ -168,19 +167,19 @@ def _create_link(kinds: LinkableResources) -> Capability:
         input_schema=schema_with_examples(
             {
                 "board_id": BOARD_ID,
-                "kind": {"description": f"The adapter: {kinds.listed()}.", **_SHORT},
+                "kind": {"description": "An adapter.", **_SHORT},
                 "ref": {
-                    "description": "What is read, in the words of the adapter: a url, or owner "
-                    "and repo.",
+                    "description": "What to read, as the adapter expects it: a url, or owner and "
+                    "repo.",
                     "type": "object",
                 },
                 "display_name": NAME,
                 "integration_provider": {
-                    "description": "The connection that must be used, such as github.",
+                    "description": "Connection to use, such as github.",
                     **_SHORT,
                 },
                 "integration_user_id": {
-                    "description": "Whose connection: yours, and nobody else's.",
+                    "description": "Must be you.",
                     **ID,
                 },
             },
@@ -346,14 +345,14 @@ def _query(kinds: LinkableResources, limits: Limits, database: Database | None) 
         f"addresses. Adapters: {kinds.listed()}.",
         input_schema=schema_with_examples(
             {
-                "kind": {"description": f"The adapter: {kinds.listed()}.", **_SHORT},
-                "op": {"description": "One of its operations.", **_SHORT},
+                "kind": {"description": "An adapter.", **_SHORT},
+                "op": {"description": "An operation of the adapter.", **_SHORT},
                 "ref": {
-                    "description": "What is read, in the words of the adapter.",
+                    "description": "What to read, as the adapter expects it.",
                     "type": ["object", "null"],
                 },
                 "params": {
-                    "description": "The arguments of the operation.",
+                    "description": "Arguments of the operation.",
                     "type": ["object", "null"],
                 },
             },

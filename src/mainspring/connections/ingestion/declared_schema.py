@@ -53,18 +53,18 @@ QUERY: Final[Schema] = {
 }
 MAPPING: Final[Schema] = build_object_part(
     {
-        "iterate": {"description": "A JSONPath to every item of the answer.", **_PATH},
+        "iterate": {"description": "JSONPath to the items of the response.", **_PATH},
         "page_type": {"type": "string", "maxLength": LONGEST_TYPE, "pattern": TYPE_PATTERN},
         "source_ref_prefix": {"type": "string", "minLength": 1, "maxLength": 60},
         "source_ref": {
-            "description": "By what an item is known: the same never makes a second page.",
+            "description": "Identifies an item; prevents duplicates.",
             "type": "string",
             "minLength": 1,
             "maxLength": 500,
         },
         "title": {"type": "string", "minLength": 1, "maxLength": 1_000},
         "frontmatter": {
-            "description": "Every value comes out as text.",
+            "description": "Values are stored as text.",
             "type": "object",
             "maxProperties": 100,
             "additionalProperties": _TEXT,
@@ -79,8 +79,8 @@ PAGING: Final[Schema] = {
     **build_object_part(
         {
             "kind": {"enum": ["cursor", "page", "link"]},
-            "next": {"description": "cursor: where an answer says the next one.", **_PATH},
-            "param": {"description": "cursor and page: what it is asked with.", **_WORD},
+            "next": {"description": "cursor: where the response has the next cursor.", **_PATH},
+            "param": {"description": "cursor and page: the query parameter.", **_WORD},
             "start": {"type": "integer", "minimum": 0, "maximum": 1_000_000},
             "size_param": _WORD,
             "size": {"type": "integer", "minimum": 1, "maximum": 1_000},
@@ -108,8 +108,8 @@ PAGING: Final[Schema] = {
 }
 CURSOR: Final[Schema] = build_object_part(
     {
-        "field": {"description": "A JSONPath in each item to what grows.", **_PATH},
-        "param": {"description": "What is asked with the highest one so far.", **_WORD},
+        "field": {"description": "JSONPath in each item to the increasing value.", **_PATH},
+        "param": {"description": "Query parameter for the highest value so far.", **_WORD},
         "initial": {"type": "string", "minLength": 1, "maxLength": 200},
     },
     ["field", "param"],
@@ -141,25 +141,23 @@ def _none(schema: Schema) -> Schema:
 
 INPUT: Final = build_object_schema(
     {
-        "source": _none({"description": "The slug of the integration.", **SOURCE}),
-        "op": _none({"description": "Which of its endpoints this is.", **OP}),
+        "source": _none({"description": "Slug of the integration.", **SOURCE}),
+        "op": _none({"description": "Name of the endpoint.", **OP}),
         "method": _none(METHOD),
         "url": _none(URL),
         "headers": HEADERS,
         "query": QUERY,
-        "json": _none({"description": "The question of a POST.", "type": "object"}),
+        "json": _none({"description": "Body of a POST.", "type": "object"}),
         "mapping": _none(MAPPING),
         "paging": _none(PAGING),
-        "conditional": _none(
-            {"description": "Ask only for what has changed, by ETag.", "type": "boolean"}
-        ),
+        "conditional": _none({"description": "Request only changes, by ETag.", "type": "boolean"}),
         "cursor": _none(CURSOR),
         "rate": _none(
             build_object_part(
                 {
                     **RATE["properties"],
                     "waits_first": {
-                        "description": "Another endpoint was asked just before.",
+                        "description": "Another endpoint was called just before.",
                         "type": "boolean",
                     },
                 },

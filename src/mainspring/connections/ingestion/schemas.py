@@ -33,22 +33,22 @@ def fetch_input(reachable: DataSources) -> Schema:
         "additionalProperties": False,
         "required": ["source"],
         "properties": {
-            "source": _source(names, "What to read from; list_integrations tells what there is."),
+            "source": _source(names, "From list_integrations."),
             "input": {
                 "type": "object",
-                "description": f"What to read, in the words of the source. {_inputs(reachable)}",
+                "description": f"Arguments of the source. {_inputs(reachable)}",
             },
             "request": {
                 "type": "string",
                 "minLength": 1,
                 "maxLength": REQUEST_MOST,
-                "description": "The same as a text: what the source's own search takes, or for a "
-                "calendar a sentence with two dates.",
+                "description": "Plain words: a search of the source, or for a calendar a sentence "
+                "with two dates.",
             },
             "brain_id": {
                 "type": "string",
                 "format": "uuid",
-                "description": "The workspace; left out: the one you are in.",
+                "description": "Your workspace.",
             },
         },
         "if": {"required": ["request"]},
@@ -154,12 +154,12 @@ def poll_input(reachable: DataSources) -> Schema:
         "additionalProperties": False,
         "required": ["source"],
         "properties": {
-            "source": _source(names, "What to read from, from where the last time ended."),
+            "source": _source(names, "From list_integrations."),
             "poll": {
                 "type": "string",
                 "minLength": 1,
                 "maxLength": 64,
-                "description": "Only this one of the source's polls; left out: all of them.",
+                "description": "Only this poll of the source. Default: all.",
             },
         },
         "examples": [{"source": source}],
@@ -200,7 +200,7 @@ def problems_input(reachable: DataSources) -> Schema:
         "type": "object",
         "additionalProperties": False,
         "properties": {
-            "source": _source(sorted(reachable), "Only those of this source."),
+            "source": _source(sorted(reachable), "Only this source."),
             "limit": {"type": "integer", "minimum": 1, "maximum": 200, "default": 50},
         },
         "examples": [{}, {"limit": 10}],

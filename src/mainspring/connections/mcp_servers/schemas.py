@@ -22,7 +22,7 @@ _HASH: Final = {
     "type": "string",
     "pattern": "^[0-9a-f]{64}$",
     "maxLength": 64,
-    "description": "As it was shown: what has changed since then is not agreed to.",
+    "description": "As shown; a tool that changed since is not accepted.",
     "x-mainspring-says": "This must be the hash that was shown with the tool.",
 }
 _A_HASH: Final = "5f" * 32
@@ -132,7 +132,7 @@ CONNECT: Final = build_object_schema(
             "minLength": 1,
             "maxLength": 32,
             "pattern": ALIAS,
-            "description": "What its tools are called by: alias.tool.",
+            "description": "Prefix of its tools: alias.tool.",
             "x-mainspring-says": "An alias is 1 to 32 small letters, digits and _, and begins "
             "with a letter.",
         },
@@ -140,11 +140,11 @@ CONNECT: Final = build_object_schema(
             "type": "string",
             "minLength": 1,
             "maxLength": 2_000,
-            "description": "Where the server is, such as https://example.com/mcp.",
+            "description": "Such as https://example.com/mcp.",
         },
         "auth": {
             "enum": ["none", "bearer", "oauth"],
-            "description": "Left out: bearer with a token, none without.",
+            "description": "Default: bearer with a token, otherwise none.",
         },
         "token": {"type": "string", "minLength": 1, "maxLength": 8_192, "writeOnly": True},
         "client_id": {"type": "string", "minLength": 1, "maxLength": 500},
@@ -152,8 +152,7 @@ CONNECT: Final = build_object_schema(
         "agree": {
             "type": "boolean",
             "default": True,
-            "description": "Whether connecting agrees to the tools that are there now; false: "
-            "they wait until somebody has looked at them.",
+            "description": "Agree to the current tools. false: they wait for agree_to_tools.",
         },
     },
     ["alias", "server_url"],
@@ -210,7 +209,7 @@ ONE: Final = build_object_schema(
 LOOK: Final = build_object_schema(
     {
         "connection_id": _ID,
-        "tool": {**_NAME, "description": "Only this tool, with its schemas and all of its text."},
+        "tool": {**_NAME, "description": "Only this tool, with schemas and full text."},
     },
     ["connection_id"],
     [{"connection_id": _SOME_ID}, {"connection_id": _SOME_ID, "tool": "search_notes"}],
@@ -257,7 +256,7 @@ EFFECT: Final = build_object_schema(
         "tool": _NAME,
         "effect": {
             "enum": ["read", "send", None],
-            "description": "What it does, above what can be guessed; null: guess again.",
+            "description": "Overrides the detected effect; null: detect again.",
         },
     },
     ["connection_id", "tool", "effect"],

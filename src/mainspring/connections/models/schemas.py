@@ -22,7 +22,7 @@ _NAME: Final = {
     "type": "string",
     "maxLength": 32,
     "pattern": NAME_PATTERN,
-    "description": "By which a definition names it: name/model.",
+    "description": "Definitions refer to it as name/model.",
     "x-mainspring-says": "A connection's name is 1 to 32 small letters, digits, _ and -, and "
     "begins with a letter.",
 }
@@ -145,12 +145,12 @@ MODELS: Final = build_object_schema(
 CONNECT: Final = build_object_schema(
     {
         "name": _NAME,
-        "kind": {**_KIND, "description": "Left out: the name, where it is one of them."},
+        "kind": {**_KIND, "description": "Default: name, if it is a kind."},
         "base_url": {
             "type": "string",
             "minLength": 1,
             "maxLength": 500,
-            "description": "Left out: where the kind is at home.",
+            "description": "Default: the public address of the kind.",
         },
         "key": {
             "type": "string",
@@ -159,18 +159,18 @@ CONNECT: Final = build_object_schema(
             "pattern": "^[!-~]+$",
             "writeOnly": True,
             "x-mainspring-says": "A key has no spaces and plain letters alone.",
-            "description": "It goes into the vault and is never shown again.",
+            "description": "Stored in the vault and never returned.",
         },
         "models": {
             "type": "array",
             "items": _MODEL,
             "maxItems": MOST_MODELS,
-            "description": "The models it is asked for; empty: those its kind is known for.",
+            "description": "Models to offer; empty: the known models of the kind.",
         },
         "usual_model": {
             **_MODEL,
             "type": ["string", "null"],
-            "description": "The model that is asked when nobody names one.",
+            "description": "The default model.",
         },
     },
     ["name"],
@@ -228,11 +228,11 @@ TESTED: Final = build_object_schema(
 )
 SET_PRICE: Final = build_object_schema(
     {
-        "model": {**_MODEL, "description": "A model alone, or name/model for one connection."},
+        "model": {**_MODEL, "description": "A model, or name/model for one connection."},
         "input_usd_per_million": _USD,
         "output_usd_per_million": _USD,
-        "cached_usd_per_million": {**_USD, "description": "Left out: as anything that is read."},
-        "stored_usd_per_million": {**_USD, "description": "Left out: as anything that is read."},
+        "cached_usd_per_million": {**_USD, "description": "Default: the input price."},
+        "stored_usd_per_million": {**_USD, "description": "Default: the input price."},
     },
     ["model", *_NEEDED_RATES],
     [

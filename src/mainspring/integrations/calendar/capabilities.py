@@ -34,7 +34,6 @@ _WHEN: Final[dict[str, Any]] = {"type": "string", "minLength": 10, "maxLength": 
 _FIELDS: Final[dict[str, Any]] = {
     "summary": {
         "type": "string",
-        "description": "What it is called.",
         "minLength": 1,
         "maxLength": 1_000,
     },
@@ -42,23 +41,23 @@ _FIELDS: Final[dict[str, Any]] = {
     "location": {"type": "string", "maxLength": 1_000},
     "start": {
         **_WHEN,
-        "description": "A day, such as 2026-06-01, or a moment, such as 2026-06-01T09:00:00+02:00.",
+        "description": "A day (2026-06-01) or a time (2026-06-01T09:00:00+02:00).",
     },
-    "end": {**_WHEN, "description": "A moment, or for whole days the day after the last one."},
+    "end": {**_WHEN, "description": "A time, or for whole days the day after the last."},
     "time_zone": {
         "type": "string",
-        "description": "Where times without an offset are meant, such as Europe/Berlin.",
+        "description": "For times without an offset, such as Europe/Berlin.",
         "maxLength": 80,
     },
     "attendees": {
         "type": "array",
-        "description": "The addresses of the guests.",
+        "description": "Email addresses.",
         "maxItems": 200,
         "items": _ADDRESS,
     },
     "recurrence": {
         "type": "array",
-        "description": "How it repeats, such as RRULE:FREQ=WEEKLY;COUNT=10.",
+        "description": "Such as RRULE:FREQ=WEEKLY;COUNT=10.",
         "maxItems": 10,
         "items": {
             "type": "string",
@@ -68,13 +67,13 @@ _FIELDS: Final[dict[str, Any]] = {
         },
     },
     "send_updates": {
-        "description": "Who is told by mail: all, guests outside (externalOnly) or none.",
+        "description": "Who is notified by email: all, external guests (externalOnly) or none.",
         "enum": ["all", "externalOnly", "none"],
         "default": "none",
     },
     "calendar_id": {
         "type": "string",
-        "description": "Which calendar, by its id; primary is the main one.",
+        "description": "primary is the main calendar.",
         "minLength": 1,
         "maxLength": 254,
         "pattern": r"^\S+$",
@@ -84,7 +83,6 @@ _FIELDS: Final[dict[str, Any]] = {
 }
 _EVENT_ID: Final[dict[str, Any]] = {
     "type": "string",
-    "description": "The event, by its event_id.",
     "minLength": 1,
     "maxLength": 1_024,
     "pattern": r"^[A-Za-z0-9_-]+$",

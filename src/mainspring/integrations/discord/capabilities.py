@@ -81,19 +81,19 @@ _INPUT: Final[dict[str, Any]] = {
     "additionalProperties": False,
     "required": ["channel_id", "content"],
     "properties": {
-        "channel_id": {**ID_SCHEMA, "description": "The channel's id."},
+        "channel_id": {**ID_SCHEMA},
         "content": {
             "type": "string",
-            "description": "The message, in Discord's own Markdown.",
+            "description": "In Discord's Markdown.",
             "minLength": 1,
             "maxLength": _TEXT,
             "pattern": r"\S",
             "x-mainspring-says": "A message has something in it besides blanks.",
         },
-        "reply_to": {**ID_SCHEMA, "description": "The id of the message that it answers."},
+        "reply_to": {**ID_SCHEMA, "description": "Id of the message to reply to."},
         "mentions": {
-            "description": "Whom a mention in the text may notify: nobody, or the users it names; "
-            "never everybody or a role.",
+            "description": "Whom mentions can notify: nobody or the named users; never everyone "
+            "or a role.",
             "enum": ["none", "users"],
             "default": "none",
         },

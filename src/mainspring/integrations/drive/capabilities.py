@@ -111,17 +111,16 @@ INPUT: Final = build_object_schema(
     {
         "name": {
             "type": "string",
-            "description": "What the file is called.",
             "minLength": 1,
             "maxLength": 255,
             "pattern": r"^[^\x00-\x1f\x7f]+$",
             "x-mainspring-says": "A name is one line.",
         },
-        "content": {"type": "string", "description": "The text of it.", "maxLength": 900_000},
+        "content": {"type": "string", "maxLength": 900_000},
         "mime_type": {
             "type": "string",
-            "description": "text/plain where it is left out; "
-            "application/vnd.google-apps.document makes a document of Google.",
+            "description": "Default: text/plain. application/vnd.google-apps.document creates a "
+            "Google document.",
             "maxLength": 100,
             "pattern": r"^[A-Za-z0-9.+_-]+/[A-Za-z0-9.+_-]+$",
             "x-mainspring-says": "This must be a type such as text/markdown.",
@@ -129,7 +128,7 @@ INPUT: Final = build_object_schema(
         },
         "folder_id": {
             "type": "string",
-            "description": "The folder, by its id; without it the file is in My Drive.",
+            "description": "Default: My Drive.",
             "minLength": 1,
             "maxLength": 200,
             "pattern": r"^[A-Za-z0-9_-]+$",

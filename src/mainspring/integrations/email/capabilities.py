@@ -132,32 +132,31 @@ _INPUT: dict[str, Any] = {
         },
         "cc": {
             "type": "array",
-            "description": f"With to, at most {MAIL_RECIPIENTS} recipients.",
+            "description": f"to, cc and bcc: at most {MAIL_RECIPIENTS} recipients.",
             "maxItems": MAIL_RECIPIENTS,
             "items": _ADDRESS,
         },
         "bcc": {
             "type": "array",
-            "description": "These get it too, and nobody else sees that; counted with to.",
             "maxItems": MAIL_RECIPIENTS,
             "items": _ADDRESS,
         },
         "subject": {"type": "string", "minLength": 1, "maxLength": MAIL_SUBJECT},
         "text": {
             "type": "string",
-            "description": "The mail as plain text; every reader can show it.",
+            "description": "Plain text, always shown as the fallback.",
             "maxLength": _TEXT,
         },
         "html": {
             "type": "string",
-            "description": "The same mail as HTML, for readers that show it.",
+            "description": "The same email as HTML.",
             "minLength": 1,
             "maxLength": _TEXT,
         },
-        "reply_to": {**_ADDRESS, "description": "Where answers go; without it, to the sender."},
+        "reply_to": {**_ADDRESS, "description": "Default: the sender."},
         "attachments": {
             "type": "array",
-            "description": f"Files that leave with it, each of up to {MAIL_FILE_BYTES} bytes.",
+            "description": f"Each at most {MAIL_FILE_BYTES} bytes.",
             "maxItems": MAIL_FILES,
             "items": {
                 "type": "object",

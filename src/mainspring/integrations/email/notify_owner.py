@@ -48,7 +48,7 @@ _INPUT: dict[str, Any] = {
         "subject": {"type": "string", "minLength": 1, "maxLength": _SUBJECT},
         "text": {
             "type": "string",
-            "description": "The mail as plain text.",
+            "description": "Plain text.",
             "minLength": 1,
             "maxLength": _TEXT,
         },

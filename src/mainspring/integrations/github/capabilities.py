@@ -32,7 +32,7 @@ _BODY: Final = 65_536
 _URL: Final[dict[str, Any]] = {"type": "string", "description": "Where people see it."}
 _NUMBER: Final[dict[str, Any]] = {
     "type": "integer",
-    "description": "The number of the issue or pull request.",
+    "description": "Of the issue or pull request.",
     "minimum": 1,
     "maximum": 2_147_483_647,
 }
@@ -42,17 +42,17 @@ ISSUE_INPUT: Final = build_object_schema(
         "owner": OWNER,
         "repo": REPO,
         "title": {"type": "string", "minLength": 1, "maxLength": _TITLE},
-        "body": {"type": "string", "description": "In Markdown.", "maxLength": _BODY},
+        "body": {"type": "string", "description": "Markdown.", "maxLength": _BODY},
         "labels": {
             "type": "array",
-            "description": "Names of labels; those that are new are made.",
+            "description": "Missing labels are created.",
             "maxItems": 100,
             "uniqueItems": True,
             "items": {"type": "string", "minLength": 1, "maxLength": 50},
         },
         "assignees": {
             "type": "array",
-            "description": "Logins of those who shall look after it.",
+            "description": "Logins.",
             "maxItems": 10,
             "uniqueItems": True,
             "items": OWNER,
@@ -113,7 +113,7 @@ COMMENT_INPUT: Final = build_object_schema(
         "number": _NUMBER,
         "body": {
             "type": "string",
-            "description": "In Markdown.",
+            "description": "Markdown.",
             "minLength": 1,
             "maxLength": _BODY,
         },

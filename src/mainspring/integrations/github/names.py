@@ -18,13 +18,13 @@ REPOSITORIES: Final = "repositories"
 
 OWNER: Final[dict[str, Any]] = {
     "type": "string",
-    "description": "The person or organisation that the repository belongs to.",
+    "description": "Owner of the repository.",
     "pattern": OWNER_PATTERN,
     "x-mainspring-says": "This must be the name of a person or an organisation at GitHub.",
 }
 REPO: Final[dict[str, Any]] = {
     "type": "string",
-    "description": "The repository's name, without its owner.",
+    "description": "Name without the owner.",
     "maxLength": LONGEST_REPO,
     "pattern": REPO_PATTERN,
     "x-mainspring-says": "This must be the name of a repository, without its owner.",

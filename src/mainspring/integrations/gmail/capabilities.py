@@ -161,7 +161,7 @@ _FILE: Final = build_object_part(
         },
         "content_base64": {
             "type": "string",
-            "description": "The file as base64; ten megabytes at most.",
+            "description": "At most 10 MB.",
             "maxLength": 14_000_000,
         },
         "mime_type": {
@@ -177,7 +177,7 @@ INPUT: Final = build_object_schema(
     {
         "to": {**_PEOPLE, "minItems": 1},
         "cc": _PEOPLE,
-        "bcc": {**_PEOPLE, "description": "Get the mail without being named in it."},
+        "bcc": {**_PEOPLE},
         "subject": {
             "type": "string",
             "minLength": 1,
@@ -185,10 +185,10 @@ INPUT: Final = build_object_schema(
             "pattern": _ONE_LINE,
             "x-mainspring-says": "A subject is one line.",
         },
-        "body": {"type": "string", "description": "The mail as text.", "maxLength": 500_000},
+        "body": {"type": "string", "description": "Plain text.", "maxLength": 500_000},
         "thread_id": {
             "type": "string",
-            "description": "The thread that it answers; without it a new one begins.",
+            "description": "Thread to reply to. Default: a new thread.",
             "minLength": 1,
             "maxLength": 64,
             "pattern": r"^[A-Za-z0-9_-]+$",

@@ -164,24 +164,24 @@ _EDITABLE: Final = ("title", "description", "priority", "assignee", "labels", "d
 _NAME: Final[dict[str, Any]] = {"type": "string", "minLength": 1, "maxLength": 255}
 _INPUT: Final = build_object_schema(
     {
-        "team": {**_NAME, "description": "The team's key, such as ENG, its name or its id."},
+        "team": {**_NAME, "description": "Key (such as ENG), name or id."},
         "title": {**_NAME, "maxLength": 512},
-        "description": {"type": "string", "description": "In Markdown.", "maxLength": 100_000},
+        "description": {"type": "string", "description": "Markdown.", "maxLength": 100_000},
         "priority": {"enum": list(_PRIORITIES)},
         "assignee": {
             **_NAME,
-            "description": "Who shall do it: their address, their name in Linear or their id.",
+            "description": "Email address, name in Linear or id.",
         },
         "labels": {
             "type": "array",
-            "description": "Names of labels that the team or the workspace has.",
+            "description": "Existing labels of the team or workspace.",
             "maxItems": 20,
             "uniqueItems": True,
             "items": _NAME,
         },
         "due_date": {
             "type": "string",
-            "description": "A day, such as 2026-03-01.",
+            "description": "Such as 2026-03-01.",
             "pattern": r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
             "x-mainspring-says": "This must be a day, such as 2026-03-01.",
         },

@@ -71,7 +71,7 @@ def as_html(text: str) -> str:
 
 _ITEM: Final[dict[str, Any]] = {
     "type": "string",
-    "description": "The item's number, as in the id of its row.",
+    "description": "Number of the item, as in the id of its row.",
     "pattern": "^[0-9]{1,18}$",
     "x-mainspring-says": "This must be the number of an item, as text.",
 }

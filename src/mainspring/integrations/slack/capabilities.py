@@ -129,7 +129,7 @@ _INPUT: dict[str, Any] = {
     "properties": {
         "channel": {
             "type": "string",
-            "description": "The channel's id, such as C0123456789, or #name.",
+            "description": "Channel id (such as C0123456789) or #name.",
             "maxLength": 255,
             "pattern": r"^\S+$",
             "x-mainspring-says": "This must be the channel's id, or #name.",
@@ -137,14 +137,14 @@ _INPUT: dict[str, Any] = {
         "text": {"type": "string", "minLength": 1, "maxLength": _TEXT},
         "thread_ts": {
             "type": "string",
-            "description": "The ts of the message to answer in a thread.",
+            "description": "ts of the message to reply to in a thread.",
             "maxLength": 40,
             "pattern": r"^[0-9]+\.[0-9]+$",
             "x-mainspring-says": "This must be the ts of a message, such as 1700000000.000100.",
         },
         "token": {
             "type": "string",
-            "description": "A bot token, as a secret: {{ secrets.slack_bot_token }}. Left out: the "
+            "description": "A bot token as a secret: {{ secrets.slack_bot_token }}. Default: the "
             "bot of the connection.",
             # A masked secret reference; the token itself must not be in a definition.
             "pattern": r"^\[secret [a-z0-9_]+\]$",

@@ -12,7 +12,7 @@ _PAYLOAD: Final[dict[str, Any]] = {
     "type": "object",
     "required": ["channel", "ts", "user", "author", "text", "posted_at"],
     "properties": {
-        "channel": {"type": "string", "description": "The channel's id."},
+        "channel": {"type": "string"},
         "ts": {"type": "string", "description": "The message's own name; thread_ts of an answer."},
         "user": {"type": "string", "description": "The id of whoever wrote it."},
         "author": {"type": "string", "description": "What they are called in Slack."},

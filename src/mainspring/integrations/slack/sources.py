@@ -32,7 +32,7 @@ INPUT: Final[dict[str, Any]] = {
     "properties": {
         "channel": {
             "type": "string",
-            "description": "The channel's id, such as C0123456789, or #name.",
+            "description": "Channel id (such as C0123456789) or #name.",
             "maxLength": 81,
             "pattern": r"^#?[^\s#]+$",
             "x-mainspring-says": "This must be the channel's id, or #name.",

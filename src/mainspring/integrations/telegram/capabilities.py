@@ -67,7 +67,7 @@ _INPUT: dict[str, Any] = {
     "properties": {
         "text": {
             "type": "string",
-            "description": "The message as plain text.",
+            "description": "Plain text.",
             "minLength": 1,
             "maxLength": _TEXT,
             "pattern": r"\S",

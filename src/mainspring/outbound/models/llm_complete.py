@@ -39,43 +39,43 @@ INPUT_SCHEMA: Final[dict[str, Any]] = {
     "properties": {
         "messages": {
             "type": "array",
-            "description": "The conversation so far, in order; instead of prompt.",
+            "description": "The conversation, in order; instead of prompt.",
             "minItems": 1,
             "maxItems": 1_000,
             "items": _MESSAGE,
         },
         "prompt": {
             "type": "string",
-            "description": "One message of the user; instead of messages.",
+            "description": "One user message; instead of messages.",
             "minLength": 1,
         },
-        "system": {"type": "string", "description": "What the model should always keep to."},
+        "system": {"type": "string", "description": "Rules that always apply."},
         "model": {
             "type": "string",
-            "description": "Left out: the automation's model.",
+            "description": "Default: the automation's model.",
             "minLength": 1,
             "maxLength": 200,
         },
         "max_tokens": {
             "type": "integer",
-            "description": "What the model may write; cut to what is left of the run's "
-            "max_llm_tokens. A grant that bounds it wants it given.",
+            "description": "Output limit, reduced to what is left of the run's max_llm_tokens. "
+            "Required if the grant limits it.",
             "minimum": 1,
             "maximum": MOST_TOKENS,
             "default": DEFAULT_TOKENS,
         },
         "max_usd": {
             "type": "number",
-            "description": "What this one call may cost, in USD: max_tokens is cut to what that "
-            "affords, and a call that it cannot pay for is not made. A grant that bounds it wants "
-            "it given.",
+            "description": "Cost limit of this call in USD: max_tokens is reduced to fit, and a "
+            "call that it cannot pay for is not made. Required if the grant limits "
+            "it.",
             "exclusiveMinimum": 0,
             "maximum": MOST_USD,
         },
         "temperature": {
             "type": "number",
-            "description": "0 for the likeliest words, 1 for the most varied ones. It is left out "
-            "for models that take none, such as Anthropic's and those that reason.",
+            "description": "0: most likely words, 1: most varied. Ignored for models without it, "
+            "such as Anthropic's and reasoning models.",
             "minimum": 0,
             "maximum": 1,
         },

@@ -37,7 +37,7 @@ JsonSchema = dict[str, Any]
 _SOME_MARKER: Final = '{\n  "format": "mainspring.workspace",\n  "needs": {},\n  "version": 1\n}\n'
 _SOME_FILES: Final = {MARKER: _SOME_MARKER}
 _FILES: Final[JsonSchema] = {
-    "description": "The text of each file by its path, such as automations/report.json.",
+    "description": "File texts by path, such as automations/report.json.",
     "type": "object",
     "maxProperties": MOST_FILES,
     "propertyNames": {"maxLength": LONGEST_PATH},
@@ -105,7 +105,7 @@ def _export(dependencies: WorkflowDependencies) -> Capability:
         input_schema=build_object_schema(
             {
                 "rows": {
-                    "description": "The rows of boards too.",
+                    "description": "Include board rows.",
                     "type": "boolean",
                     "default": False,
                 }
@@ -145,12 +145,12 @@ def _import(dependencies: WorkflowDependencies) -> Capability:
             {
                 "files": _FILES,
                 "on_clash": {
-                    "description": "What to do with a name that another thing has.",
+                    "description": "What to do if the name is taken by a different item.",
                     "enum": ["refuse", "new_version", "rename"],
                     "default": "refuse",
                 },
                 "dry_run": {
-                    "description": "Say what would happen, and store nothing.",
+                    "description": "Return what would happen and store nothing.",
                     "type": "boolean",
                     "default": False,
                 },

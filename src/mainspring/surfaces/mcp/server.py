@@ -46,10 +46,11 @@ from mainspring.contracts.errors import (
     PersonRequired,
     Problem,
 )
+from mainspring.contracts.object_schema import DIALECT
 from mainspring.contracts.toolset import Toolset
 from mainspring.definition.json_schema.published import flatten_schema, publish_schema
 from mainspring.definition.tool_patterns import map_tool_aliases
-from mainspring.surfaces.mcp.toolsets import ALL, DEFAULT, ToolSelection
+from mainspring.surfaces.mcp.toolsets import ALL, DEFAULT, DESCRIPTIONS, ToolSelection
 from mainspring.surfaces.rest.request_bodies import as_json
 from mainspring.workspace.people.workspaces import name_if_several
 
@@ -79,6 +80,8 @@ COMPLETE: Final = "notifications/elicitation/complete"
 URL_VERSION: Final = "2025-11-25"
 _CAPABILITIES: Final = "io.modelcontextprotocol/clientCapabilities"
 _KEY: Final = "person"
+# The first version in which a tool itself has a title; before that its annotations have it.
+_TITLE_VERSION: Final = "2025-06-18"
 
 # Makes the call again; it waits for the person until the event is set.
 Serve = Callable[[asyncio.Event], Awaitable[Any]]
@@ -257,6 +260,11 @@ def describe(
 ) -> dict[str, Any]:
     """A tool of the protocol; ``input_schema`` is the capability's own, or one with pins."""
     schema, rule = flatten_schema(input_schema)
+    # The protocol's default dialect is the one that every schema here has.
+    if schema.get("$schema") == DIALECT:
+        del schema["$schema"]
+    if not schema.get("required", True):
+        del schema["required"]
     known_as = "" if name == capability.id else f"In an automation it is named {capability.id}."
     return {
         "name": name,
@@ -495,11 +503,12 @@ METHODS: Final = frozenset({"tools/list", "tools/call"})
 NAME: Final = "mainspring"
 TITLE: Final = "Mainspring"
 INSTRUCTIONS: Final = (
-    "These tools are the capabilities of a Mainspring workspace: what it keeps, and what it may "
-    "do outside. You see the ones that your token may call. Arguments are checked strictly: an "
-    "unknown name or a value out of bounds is an error result that says where and what to do. "
-    "A tool that reaches outside may answer with a draft (kind: draft), which a person must "
-    "confirm before anything leaves: confirm_action leads them to the page where they do."
+    "These tools are the capabilities of a Mainspring workspace that your token can call and that "
+    "the toolsets of this session contain. Arguments are validated strictly: an unknown name or an "
+    "invalid value is an error result that says where and how to fix it. A tool that writes "
+    "outside can return a draft (kind: draft). Nothing is sent until a person confirms it: call "
+    "confirm_action to lead them to the page. More tools are in other toolsets: connect with "
+    f"?toolset=NAMES, separated by commas ({', '.join(DESCRIPTIONS)})."
 )
 # A list changes rarely: with a role or a token, or with the connections of the workspace.
 _LIST_MS: Final = 60_000
@@ -683,6 +692,9 @@ def _asking(ctx: Context) -> AskPerson | None:
 
 def serialize_tool(version: str, tool: dict[str, Any]) -> dict[str, Any]:
     """A tool in the schema of this protocol version; an invalid one is a bug."""
+    if version >= _TITLE_VERSION:
+        shown = {key: value for key, value in tool["annotations"].items() if key != "title"}
+        tool = {**tool, "annotations": shown}
     whole = {"tools": [tool], "ttlMs": 0, "cacheScope": "private", "resultType": "complete"}
     try:
         made: dict[str, Any] = serialize_server_result("tools/list", version, whole)["tools"][0]

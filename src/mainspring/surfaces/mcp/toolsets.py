@@ -59,6 +59,7 @@ DEFAULT_TOOLS: Final = frozenset(
         "get_board",
         "get_page",
         "get_starter_recipe",
+        "get_workflow",
         "linear_create_issue",
         "list_automations",
         "list_boards",
@@ -69,7 +70,9 @@ DEFAULT_TOOLS: Final = frozenset(
         "list_starter_recipes",
         "list_uninstalled",
         "list_workflows",
+        "publish_event",
         "query",
+        "refresh_dataset",
         "recover_recipe",
         "run_automation_once",
         "save_automation_draft",
@@ -80,6 +83,9 @@ DEFAULT_TOOLS: Final = frozenset(
         "telegram_push",
         "uninstall_recipe",
         "update_automation",
+        "update_board",
+        "update_board_rows",
+        "update_page",
         "upgrade_recipe",
     }
 )

@@ -61,30 +61,30 @@ def input_schema(limits: Limits) -> dict[str, Any]:
                 "maxLength": MAX_NAME,
                 "pattern": NAME,
                 "x-mainspring-says": "This is the name of a file, without any folder.",
-                "description": "The name of the file, without any folder.",
+                "description": "File name without a folder.",
             },
-            "text": {"type": "string", "description": "The content, as text in UTF-8."},
-            "json": {"description": "The content, as any JSON value."},
-            "base64": {"type": "string", "description": "The content, as bytes in base64."},
+            "text": {"type": "string", "description": "Content as UTF-8 text."},
+            "json": {"description": "Content as a JSON value."},
+            "base64": {"type": "string", "description": "Content as base64 bytes."},
             "media_type": {
                 "type": "string",
                 "maxLength": MAX_MEDIA_TYPE,
                 "pattern": MEDIA_TYPE,
                 "x-mainspring-says": "This must be a media type such as text/plain.",
-                "description": "Default: by the end of the name, else by the content.",
+                "description": "Default: by file extension, then content.",
             },
-            "kind": {"enum": list(KINDS), "description": "Default: by the media type."},
+            "kind": {"enum": list(KINDS), "description": "Default: by media type."},
             "retention": {
                 "enum": ["transient", "default", "permanent"],
                 "default": "default",
                 "description": f"transient: {limits.transient_hours} hours; "
-                f"default: {limits.artifact_days} days; permanent: until it is deleted.",
+                f"default: {limits.artifact_days} days; permanent: until deleted.",
             },
             "visibility": {
                 "enum": ["private", "workspace", "shared"],
                 "default": "workspace",
-                "description": "private: never by a link; workspace: its members, who may make "
-                "a link; shared: the answer carries a link.",
+                "description": "private: no link; workspace: members can create a link; shared: "
+                "the result has a link.",
             },
         },
         "examples": [

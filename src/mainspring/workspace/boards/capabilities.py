@@ -124,12 +124,12 @@ def _list() -> Capability:
         input_schema=schema_with_examples(
             {
                 "archived": {
-                    "description": "Show archived boards too.",
+                    "description": "Include archived boards.",
                     "type": "boolean",
                     "default": False,
                 },
                 "limit": {**NUMBER, "maximum": MOST_BOARDS, "default": DEFAULT_BOARDS},
-                "after": {"description": "The next of the page before.", **ID},
+                "after": {"description": "next of the previous page.", **ID},
             },
             [],
             [{}, {"limit": 20, "after": SOME_BOARD}],
@@ -171,12 +171,11 @@ def _get(limits: Limits) -> Capability:
                 "offset": {**COUNT, "maximum": 1_000_000_000, "default": 0},
                 "limit": {**NUMBER, "maximum": MOST_ROWS, "default": MOST_ROWS},
                 "after": {
-                    "description": "Begin after this row instead: pages stay whole while others "
-                    "delete rows.",
+                    "description": "Start after this row; stable while rows are deleted.",
                     **ID,
                 },
                 "include_deleted": {"type": "boolean", "default": False},
-                "sort": {"description": "Order the rows by this field.", **FIELD},
+                "sort": {"description": "Field to sort by.", **FIELD},
                 "descending": {"type": "boolean", "default": False},
                 **LOOKS,
             },

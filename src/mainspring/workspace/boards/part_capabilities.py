@@ -42,7 +42,7 @@ _SKILL: JsonSchema = {
     "description": _TEXT,
     "prompt": {**_LONG, "minLength": 1},
     "allowed_tools": {
-        "description": "The capabilities it may call.",
+        "description": "Capabilities it can call.",
         "type": "array",
         "maxItems": 100,
         "uniqueItems": True,
@@ -52,13 +52,13 @@ _SKILL: JsonSchema = {
             "x-mainspring-says": "This is not the name of a capability.",
         },
     },
-    "inputs_schema": {"description": "A JSON Schema of what it is given.", "type": "object"},
+    "inputs_schema": {"description": "JSON Schema of its input.", "type": "object"},
 }
 _FORM: JsonSchema = {
     "title": {"type": "string", "maxLength": 200},
     "description": _TEXT,
-    "dataset": {**DATASET, "description": "Where each submission becomes a row."},
-    "instructions": {"description": "How the conversation is held.", **_LONG},
+    "dataset": {**DATASET, "description": "Dataset for submissions."},
+    "instructions": {"description": "How to conduct the conversation.", **_LONG},
     "fields": {
         "type": "array",
         "minItems": 1,
@@ -265,7 +265,7 @@ def _revert(limits: Limits) -> Capability:
                 "board_id": BOARD_ID,
                 "part": {"enum": _PARTS},
                 "name": {
-                    "description": "Of the dataset, skill or form; none for the dashboard.",
+                    "description": "Of the dataset, skill or form; omit for the dashboard.",
                     "type": "string",
                     "maxLength": 100,
                 },

@@ -46,13 +46,13 @@ from mainspring.workspace.boards.schemas import (
 
 LOOKS: Final[dict[str, JsonSchema]] = {
     "search": {
-        "description": "Only rows that have this in some value, in capitals or not.",
+        "description": "Only rows with this text in a value; case-insensitive.",
         "type": "string",
         "maxLength": LONGEST_WORDS,
     },
     "filters": {
-        "description": "Only rows for which all of these hold. above and below compare numbers; "
-        "from and until compare texts, such as dates; empty and filled need no value.",
+        "description": "All must match. above and below compare numbers; from and until compare "
+        "text, such as dates; empty and filled take no value.",
         "type": "array",
         "maxItems": MOST_FILTERS,
         "items": object_of(
@@ -85,12 +85,15 @@ def build_summarize_capability() -> Capability:
             {
                 "board_id": BOARD_ID,
                 "dataset": DATASET,
-                "by": {"description": "One group for each value of this field.", **FIELD},
-                "per": {"description": "Read the values as dates, cut so.", "enum": list(PER)},
+                "by": {"description": "Group by this field.", **FIELD},
+                "per": {
+                    "description": "Read the values as dates and group by this period.",
+                    "enum": list(PER),
+                },
                 "how": {"enum": list(HOW), "default": "count"},
-                "of": {"description": "The field of the numbers; counting needs none.", **FIELD},
+                "of": {"description": "Field to sum; not needed for count.", **FIELD},
                 "order": {
-                    "description": "By the value, or the largest number first.",
+                    "description": "By value, or largest number first.",
                     "enum": list(ORDERS),
                     "default": "value",
                 },
@@ -153,7 +156,7 @@ def _append(limits: Limits) -> Capability:
                     "items": {"type": "object", "minProperties": 1},
                 },
                 "dedupe_key_field": {
-                    "description": "Skip rows whose value of this field is there already.",
+                    "description": "Skip rows whose value of this field exists.",
                     **FIELD,
                 },
             },

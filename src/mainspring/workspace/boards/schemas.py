@@ -31,7 +31,7 @@ ID: Final[JsonSchema] = {"type": "string", "format": "uuid"}
 MOMENT: Final[JsonSchema] = {"type": "string", "format": "date-time"}
 COUNT: Final[JsonSchema] = {"type": "integer", "minimum": 0}
 NUMBER: Final[JsonSchema] = {"type": "integer", "minimum": 1, "maximum": 1_000_000_000}
-BOARD_ID: Final[JsonSchema] = {"description": "The board.", **ID}
+BOARD_ID: Final[JsonSchema] = {**ID}
 NAME: Final[JsonSchema] = {
     "type": "string",
     "minLength": 1,
@@ -48,7 +48,6 @@ PART_NAME: Final[JsonSchema] = {
     "x-mainspring-says": "This name has no slash in it and no blank at its ends.",
 }
 DATASET: Final[JsonSchema] = {
-    "description": "Left out: the dataset called default.",
     "type": "string",
     "minLength": 1,
     "maxLength": 100,
@@ -95,11 +94,11 @@ def schema_with_examples(
 
 COLUMN: Final = object_of(
     {
-        "key": {"description": "The key of the rows that this column shows.", **FIELD},
+        "key": {"description": "Row key that this column shows.", **FIELD},
         "label": {"type": "string", "minLength": 1, "maxLength": 200},
         "field_type": {"enum": list(FIELD_TYPES), "default": "text"},
         "options": {
-            "description": "What a select may be.",
+            "description": "Allowed values of a select.",
             "type": "array",
             "minItems": 1,
             "maxItems": 500,
@@ -111,8 +110,7 @@ COLUMN: Final = object_of(
 )
 COLUMNS: Final[JsonSchema] = {"type": "array", "items": COLUMN, "maxItems": 200}
 KEY_FIELD: Final[JsonSchema] = {
-    "description": "The field by which a row is recognised: one that is there is not appended "
-    "again. Null: none.",
+    "description": "Field that identifies a row: existing rows are not appended again. null: none.",
     "type": ["string", "null"],
     "minLength": 1,
     "maxLength": LONGEST_KEY,

@@ -25,7 +25,6 @@ DEFAULT_SEARCH: Final = 20
 _EXAMPLE_ID: Final = "01900000-0000-7000-8000-00000000000a"
 
 SLUG: Final[JsonSchema] = {
-    "description": "The page's name in this workspace.",
     "type": "string",
     "pattern": SLUG_PATTERN,
     "x-mainspring-says": "A slug is lower-case letters and digits, and between them dots, "
@@ -44,7 +43,7 @@ _REF: Final[JsonSchema] = {"type": "string", "minLength": 1, "maxLength": LONGES
 _VALUES: Final[JsonSchema] = {"type": "object", "maxProperties": MOST_VALUES}
 _MOMENT: Final[JsonSchema] = {"type": "string", "format": "date-time"}
 _SAID_MOMENT: Final[JsonSchema] = {
-    "description": "A moment such as 2026-01-31T09:00:00Z, or a day, which begins in UTC.",
+    "description": "A time such as 2026-01-31T09:00:00Z, or a day in UTC.",
     "type": "string",
     "minLength": 8,
     "maxLength": 40,
@@ -145,22 +144,21 @@ def create_input(limits: Limits) -> JsonSchema:
     text = {"type": "string", "maxLength": limits.page_bytes}
     return shape(
         {
-            "slug": {**SLUG, "description": "Its name here; left out, it is made from the title."},
-            "type": {**TYPE, "description": "Such as note or derived; not one of integrations'."},
+            "slug": {**SLUG, "description": "Default: made from the title."},
+            "type": {**TYPE, "description": "Such as note or derived."},
             "title": _TITLE,
-            "body": {**text, "description": "The text without front matter."},
+            "body": {**text, "description": "Text without front matter."},
             "markdown": {
                 **text,
-                "description": "The whole text; its front matter may hold slug, type, title and "
-                "source_ref too.",
+                "description": "Full text; front matter can set slug, type, title and source_ref.",
                 "maxLength": limits.page_bytes + limits.page_values_bytes,
             },
-            "frontmatter": {**_VALUES, "description": "Values beside the text."},
+            "frontmatter": {**_VALUES},
             "source_ref": {
                 **_REF,
-                "description": "What it is made from; the same one never makes a second page.",
+                "description": "Identifies the origin; the same value updates the same page.",
             },
-            "provenance": {**_VALUES, "description": "Where it came from, in your own words."},
+            "provenance": {**_VALUES, "description": "Free text about the origin."},
         },
         examples=[
             {"type": "note", "title": "Office hours", "body": "Mondays at nine."},
@@ -209,11 +207,11 @@ def update_input(limits: Limits) -> JsonSchema:
             "title": _TITLE,
             "type": TYPE,
             "body": text,
-            "frontmatter": {**_VALUES, "description": "All values anew; those left out are gone."},
+            "frontmatter": {**_VALUES, "description": "Replaces all values."},
             "content_hash": {
                 "type": "string",
                 "pattern": "^[0-9a-f]{64}$",
-                "description": "The content that is changed; refused when it is another by now.",
+                "description": "Hash of the content you read; refused if it changed.",
             },
         },
         examples=[{"slug": "office-hours", "body": "Mondays at ten."}],
@@ -239,7 +237,7 @@ GET_INPUT: Final = shape(
     {
         **_WHICH,
         "include": {
-            "description": "Of the long parts, only these; for a step that needs less.",
+            "description": "Only these of the long parts.",
             "type": "array",
             "items": {"enum": list(PART_NAMES)},
             "uniqueItems": True,
@@ -253,7 +251,7 @@ GET_INPUT: Final = shape(
 _WHOLE: Final[JsonSchema] = {
     **_SUMMARY,
     "markdown": {"type": "string", "description": "The whole text with its front matter."},
-    "body": {"type": "string", "description": "The text without front matter."},
+    "body": {"type": "string", "description": "Text without front matter."},
     "frontmatter": {"type": "object"},
     "provenance": {"type": "object"},
     "content_hash": {"type": "string"},
@@ -349,7 +347,7 @@ TIMELINE_INPUT: Final = shape(
     {
         **_WHICH,
         "limit": limit(DEFAULT_LIST),
-        "before": {**ID, "description": "Only what is older."},
+        "before": {**ID, "description": "Only older entries."},
     },
     examples=_ONE_EXAMPLES,
     wrong=_ONE_WRONG,
@@ -363,11 +361,11 @@ TIMELINE_OUTPUT: Final = shape(
 )
 
 _ASKED: Final[JsonSchema] = {
-    "q": {**_QUESTION, "description": "What to look for."},
-    "query": {**_QUESTION, "description": "Another name for q."},
-    "text": {**_QUESTION, "description": "Another name for q."},
+    "q": {**_QUESTION, "description": "What to find."},
+    "query": {**_QUESTION, "description": "Alias of q."},
+    "text": {**_QUESTION, "description": "Alias of q."},
     "tags": {
-        "description": "Only pages with at least one of these in the tags of their front matter.",
+        "description": "Pages with at least one of these tags.",
         "type": "array",
         "items": {"type": "string", "minLength": 1, "maxLength": 200},
         "minItems": 1,
@@ -375,8 +373,8 @@ _ASKED: Final[JsonSchema] = {
     },
     "since": {
         **_SAID_MOMENT,
-        "description": "Only pages that came in or changed at this moment or later, such as "
-        "2026-01-31T09:00:00Z, or since the beginning of a day in UTC.",
+        "description": "Pages added or changed since this time (2026-01-31T09:00:00Z) or day in "
+        "UTC.",
     },
 }
 _ASKED_TWICE: Final[JsonSchema] = {
@@ -409,8 +407,8 @@ ASK_INPUT: Final = shape(
     **_ONE_QUESTION,
 )
 SPACE: Final[JsonSchema] = {
-    "search_space_id": {**ID, "description": "This workspace; no other is there."},
-    "brain_id": {**ID, "description": "Another name for search_space_id."},
+    "search_space_id": {**ID, "description": "Your workspace."},
+    "brain_id": {**ID, "description": "Alias of search_space_id."},
 }
 SPACE_ASK_INPUT: Final = shape(
     {**_ASKED, "type": TYPE, "limit": limit(DEFAULT_SEARCH), **SPACE},

@@ -55,7 +55,7 @@ PAGE: Final = build_object_schema(
             "maximum": _LARGEST_PAGE,
             "default": USUAL_PAGE,
         },
-        "after": {**_ID, "description": "The next of the page before."},
+        "after": {**_ID, "description": "next of the previous page."},
     },
     [],
     [{}, {"limit": 10, "after": _AN_ID}],
@@ -68,7 +68,7 @@ NEW_USER: Final = build_object_schema(
         "administrator": {
             "type": "boolean",
             "default": False,
-            "description": "Whether they look after the installation too.",
+            "description": "Whether they administer the installation.",
         },
     },
     ["email"],

@@ -72,11 +72,11 @@ def _create(dependencies: WorkflowDependencies) -> Capability:
             **schemas.FIELDS,
             "status": {"enum": ["draft", "active", "paused"], "default": "draft"},
             "board_id": {
-                "description": "A board that is there; left out: one is made.",
+                "description": "An existing board. Default: a new one.",
                 **ID,
             },
             "make_board": {
-                "description": "false: it works without a board.",
+                "description": "false: no board.",
                 "type": "boolean",
                 "default": True,
             },
@@ -119,8 +119,8 @@ def _get() -> Capability:
         {
             **_ID,
             "standing": {
-                "description": "Also how it stands now: KPIs against the time that has passed, "
-                "days of this week and the next, tasks of its board.",
+                "description": "Include progress: KPIs over time, deadlines of this and next "
+                "week, tasks of its board.",
                 "type": "boolean",
                 "default": False,
             },
@@ -145,9 +145,9 @@ def _get() -> Capability:
 def _list() -> Capability:
     takes = schema_with_examples(
         {
-            "status": {"description": "Only those.", **schemas.STATUS},
+            "status": {**schemas.STATUS},
             "limit": {**NUMBER, "maximum": MOST_LISTED, "default": progress.DEFAULT_LISTED},
-            "after": {"description": "The next of the page before.", **ID},
+            "after": {"description": "next of the previous page.", **ID},
         },
         [],
         [{}, {"status": "active", "limit": 20}],
@@ -194,7 +194,7 @@ def _update(dependencies: WorkflowDependencies) -> Capability:
                 "format": "uuid",
             },
             "expected_version": {
-                "description": "Refuse when it has changed since this version.",
+                "description": "Refused if it changed since this version.",
                 **NUMBER,
             },
         },
@@ -302,7 +302,7 @@ def _delete(dependencies: WorkflowDependencies) -> Capability:
         {
             **_ID,
             "delete_board": {
-                "description": "Archive its board too.",
+                "description": "Also archive its board.",
                 "type": "boolean",
                 "default": False,
             },

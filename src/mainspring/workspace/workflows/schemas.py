@@ -22,8 +22,8 @@ SOME_PERSON: Final = "01900000-0000-7000-8000-000000000002"
 _SOME_TIME: Final = "2026-01-31T09:00:00+00:00"
 _LARGEST: Final = 1_000_000_000_000_000
 
-WORKFLOW_ID: Final[JsonSchema] = {"description": "The workflow.", **ID}
-AUTOMATION_ID: Final[JsonSchema] = {"description": "The automation.", **ID}
+WORKFLOW_ID: Final[JsonSchema] = {**ID}
+AUTOMATION_ID: Final[JsonSchema] = {**ID}
 _LINE: Final[JsonSchema] = {
     "type": "string",
     "minLength": 1,
@@ -33,17 +33,17 @@ _LINE: Final[JsonSchema] = {
 }
 _DAY: Final[JsonSchema] = {"type": "string", "format": "date", "maxLength": 10}
 _QUANTITY: Final[JsonSchema] = {"type": "number", "minimum": -_LARGEST, "maximum": _LARGEST}
-TITLE: Final[JsonSchema] = {"description": "What it is called.", **_LINE}
+TITLE: Final[JsonSchema] = {**_LINE}
 STATUS: Final[JsonSchema] = {"enum": list(STATUSES)}
-KPI_NAME: Final[JsonSchema] = {"description": "The KPI.", **_LINE}
-CURRENT: Final[JsonSchema] = {"description": "What it is now: a number.", **_QUANTITY}
+KPI_NAME: Final[JsonSchema] = {**_LINE}
+CURRENT: Final[JsonSchema] = {**_QUANTITY}
 KPI: Final = object_of(
     {
         "name": _LINE,
-        "target": {"description": "What it is to become: a number.", **_QUANTITY},
+        "target": {**_QUANTITY},
         "unit": {"type": "string", "maxLength": 40},
         "deadline": {
-            "description": "The day by which; left out: the last deadline of the workflow.",
+            "description": "Default: the last deadline of the workflow.",
             **_DAY,
         },
         "current": CURRENT,
@@ -57,38 +57,37 @@ _DEADLINES: Final[JsonSchema] = {
     "items": object_of({"label": _LINE, "date": _DAY}, ["label", "date"]),
 }
 _ROSTER: Final[JsonSchema] = {
-    "description": "Members of the workspace. On the board an owner is an owner, a contributor an "
-    "editor and an observer a viewer.",
+    "description": "Members of the workspace. On the board, contributors are editors and "
+    "observers are viewers.",
     "type": "array",
     "maxItems": 200,
     "items": object_of({"user_id": ID, "role": {"enum": list(ROLES)}}, ["user_id", "role"]),
 }
 _ZONE: Final[JsonSchema] = {"type": "string", "minLength": 1, "maxLength": 100, "default": "UTC"}
 TIMEZONE: Final[JsonSchema] = {
-    "description": "In which the templates' hours and days are; such as Europe/Berlin.",
+    "description": "Of the templates' times, such as Europe/Berlin.",
     **_ZONE,
 }
 DAYS_IN: Final[JsonSchema] = {
-    "description": "In which days begin and end for the standing; such as Europe/Berlin.",
+    "description": "For the days of standing, such as Europe/Berlin.",
     **_ZONE,
 }
 TEMPLATE_NAMES: Final[JsonSchema] = {
-    "description": "Automations to make for it: progress_scorer writes down daily at 9:00 how far "
-    "each KPI has come and tells of those that slip; task_nudger reminds daily at 8:00 of tasks "
-    "that are due within 24 hours; milestone_reviewer writes a page about the week on Friday at "
-    "18:00.",
+    "description": "Automations to create. progress_scorer: records KPI progress daily at 9:00 "
+    "and reports delays. task_nudger: reminds daily at 8:00 of tasks due within 24 "
+    "hours. milestone_reviewer: writes a weekly page on Fridays at 18:00.",
     "type": "array",
     "uniqueItems": True,
     "items": {"enum": list(TEMPLATES)},
 }
 FIELDS: Final[dict[str, JsonSchema]] = {
     "title": TITLE,
-    "charter": {"description": "What it is for.", "type": "string", "maxLength": 20_000},
+    "charter": {"description": "Its purpose.", "type": "string", "maxLength": 20_000},
     "kpis": _KPIS,
     "deadlines": _DEADLINES,
     "roster": _ROSTER,
     "automation_ids": {
-        "description": "Automations that go with it.",
+        "description": "Automations to attach.",
         "type": "array",
         "maxItems": 100,
         "items": ID,

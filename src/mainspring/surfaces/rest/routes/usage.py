@@ -72,7 +72,7 @@ def _asks(made: APIRouter, services: ApplicationServices) -> None:
             date | None, Query(alias="from", description="The first day, in UTC.")
         ] = None,
         last: Annotated[
-            date | None, Query(alias="to", description="The last day; left out: today.")
+            date | None, Query(alias="to", description="Last day. Default: today.")
         ] = None,
         automation_id: Annotated[UUID | None, Query(description="Only of its runs.")] = None,
         run_id: Annotated[UUID | None, Query(description="Only of this run.")] = None,
