@@ -30,6 +30,8 @@ class RawMcpClient:
     address: str
     token: str | None
     version: str = OLD
+    # The query of the address, such as toolset=all.
+    query: str = ""
 
     async def send(
         self, method: str, params: Mapping[str, Any] | None = None, **headers: str
@@ -54,10 +56,11 @@ class RawMcpClient:
         if self.token is not None:
             shown["authorization"] = f"Bearer {self.token}"
         shown |= {name.replace("_", "-"): value for name, value in headers.items()}
+        url = f"{self.address}/mcp?{self.query}" if self.query else f"{self.address}/mcp"
         if isinstance(body, bytes):
             shown.setdefault("content-type", "application/json")
-            return await self.http.post(f"{self.address}/mcp", content=body, headers=shown)
-        return await self.http.post(f"{self.address}/mcp", json=body, headers=shown)
+            return await self.http.post(url, content=body, headers=shown)
+        return await self.http.post(url, json=body, headers=shown)
 
     async def result(self, method: str, params: Mapping[str, Any] | None = None) -> Any:
         """The result of a request, which the schema of its version knows."""
@@ -99,7 +102,12 @@ def problem_of(result: Mapping[str, Any]) -> Any:
 
 @asynccontextmanager
 async def connected(
-    address: str, token: str, mode: str = "auto", *, opens: ElicitationFnT | None = None
+    address: str,
+    token: str,
+    mode: str = "auto",
+    *,
+    opens: ElicitationFnT | None = None,
+    query: str = "",
 ) -> AsyncIterator[Client]:
     """The official client over HTTP; the mode ``legacy`` begins with a handshake.
 
@@ -107,6 +115,7 @@ async def connected(
     """
     headers = {"Authorization": f"Bearer {token}"}
     async with httpx2.AsyncClient(headers=headers, timeout=30) as http:
-        line = streamable_http_client(f"{address}/mcp", http_client=http)
+        url = f"{address}/mcp?{query}" if query else f"{address}/mcp"
+        line = streamable_http_client(url, http_client=http)
         async with Client(line, mode=mode, elicitation_callback=opens) as client:
             yield client

@@ -201,7 +201,7 @@ async def _post(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any
 
 POST_NOTIFICATION = Capability(
     id="inbox.post_notification",
-    description="Post a message to the inbox\n\nOnly for the people of this workspace.",
+    description="Leave a message in the inbox\n\nOnly for the people of this workspace.",
     input_schema={
         "type": "object",
         "required": ["title"],

@@ -106,7 +106,8 @@ async def _client(api: Api, over: str, opened: Opened | None) -> AsyncIterator[C
         async with Client(here, mode=mode, elicitation_callback=opened) as client:
             yield client
         return
-    async with connected(api.address, api.token, mode, opens=opened) as client:
+    chosen = "toolset=default,approvals"
+    async with connected(api.address, api.token, mode, opens=opened, query=chosen) as client:
         yield client
 
 

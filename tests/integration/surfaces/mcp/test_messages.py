@@ -29,7 +29,8 @@ PARSE, INVALID, UNKNOWN, PARAMS = -32700, -32600, -32601, -32602
 
 async def test_each_tool_has_schemas_a_title_and_hints_in_every_version(wire: RawMcpClient) -> None:
     for version in VERSIONS:
-        tools = await replace(wire, version=version).tools()
+        whole = replace(wire, version=version, query="toolset=all&output_schemas=1")
+        tools = await whole.tools()
 
         assert {"test_echo", "publish_event", "send_email"} <= tools.keys()
         assert "http_fetch" not in tools  # for runs alone
@@ -67,7 +68,7 @@ async def test_a_value_comes_as_structured_content_and_as_the_same_text(wire: Ra
 
 
 async def test_a_value_fits_the_schema_that_was_shown_for_it(wire: RawMcpClient) -> None:
-    tools = await wire.tools()
+    tools = await replace(wire, query="output_schemas=1").tools()
     made = await wire.call("publish_event", {"type": "mcp.told"})
     held = await wire.call("test.mail", {"mark": "x"})
 

@@ -32,9 +32,8 @@ def _capability(
 
 
 def test_what_is_only_for_us_is_not_shown() -> None:
-    made = describe(
-        "count", _capability(), {"type": "object", "examples": [{}], "x-anti-examples": []}
-    )
+    schema = {"type": "object", "examples": [{}], "x-anti-examples": []}
+    made = describe("count", _capability(), schema, output_schema=True)
 
     assert made["inputSchema"] == {"type": "object", "examples": [{}]}
     assert made["outputSchema"] == {"type": "object", "required": ["n"]}
@@ -67,7 +66,8 @@ def test_hints_say_what_a_call_does(
 def test_a_list_is_put_into_an_object_and_its_definitions_are_still_found() -> None:
     listed = {"type": "array", "items": {"$ref": "#/$defs/n"}, "$defs": {"n": {"type": "integer"}}}
     for effect in Effect:
-        schema = describe("count", _capability(effect=effect, output=listed), {"type": "object"})[
+        capability = _capability(effect=effect, output=listed)
+        schema = describe("count", capability, {"type": "object"}, output_schema=True)[
             "outputSchema"
         ]
 
