@@ -43,7 +43,6 @@ class CapabilityRoute:
     method: str
     path: str
     capability: str
-    summary: str
     status_code: int = 200
     # Path parameters whose name differs from the argument: path name to argument.
     named: Mapping[str, str] | None = None
@@ -51,6 +50,8 @@ class CapabilityRoute:
     fixed: Mapping[str, Any] | None = None
     # The operation id, if two routes call one capability.
     name: str | None = None
+    # What the route does, if it differs from the capability's label.
+    summary: str | None = None
 
 
 def add_faces(
@@ -67,7 +68,7 @@ def add_faces(
             face_of(knows_query(endpoint, _lists(request) if queried else {}), capability),
             methods=[face.method],
             name=face.name or capability.id.replace(".", "_"),
-            summary=face.summary,
+            summary=face.summary or capability.label,
             status_code=face.status_code,
             responses={
                 **problems(*CALLED),

@@ -11,45 +11,34 @@ from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.services import ApplicationServices
 
 _FACES: Final = (
-    CapabilityRoute("GET", "/models", "list_models", "List the models that can be asked here"),
-    CapabilityRoute(
-        "PUT", "/models/connections/{name}", "connect_model", "Connect the workspace to models"
-    ),
+    CapabilityRoute("GET", "/models", "list_models"),
+    CapabilityRoute("PUT", "/models/connections/{name}", "connect_model"),
     CapabilityRoute(
         "DELETE",
         "/models/connections/{name}",
         "disconnect_model",
-        "Disconnect the workspace from models",
     ),
-    CapabilityRoute(
-        "POST", "/models/connections/{name}/test", "test_model", "Try a connection to models"
-    ),
+    CapabilityRoute("POST", "/models/connections/{name}/test", "test_model"),
     CapabilityRoute(
         "PUT",
         "/admin/models/connections/{name}",
         "admin_connect_model",
-        "Connect every workspace to models",
     ),
     CapabilityRoute(
         "DELETE",
         "/admin/models/connections/{name}",
         "admin_disconnect_model",
-        "Disconnect every workspace from models",
     ),
-    CapabilityRoute(
-        "GET", "/admin/models/prices", "admin_list_model_prices", "List the prices that were set"
-    ),
+    CapabilityRoute("GET", "/admin/models/prices", "admin_list_model_prices"),
     CapabilityRoute(
         "PUT",
         "/admin/models/prices/{model:path}",
         "admin_set_model_price",
-        "Set the price of a model",
     ),
     CapabilityRoute(
         "DELETE",
         "/admin/models/prices/{model:path}",
         "admin_delete_model_price",
-        "Forget the price that was set for a model",
     ),
 )
 

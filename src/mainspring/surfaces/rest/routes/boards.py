@@ -29,71 +29,59 @@ _ONLY_SHOWN: Final = {
 }
 
 FACES: Final = (
-    CapabilityRoute("POST", "/boards", "create_board", "Create a board", 201),
-    CapabilityRoute("GET", "/boards", "list_boards", "List boards"),
-    CapabilityRoute("GET", _ONE, "get_board", "Read a board and a page of its rows"),
-    CapabilityRoute("PATCH", _ONE, "update_board", "Change its name, description or datasets"),
-    CapabilityRoute("DELETE", _ONE, "archive_board", "Archive a board"),
+    CapabilityRoute("POST", "/boards", "create_board", status_code=201),
+    CapabilityRoute("GET", "/boards", "list_boards"),
+    CapabilityRoute("GET", _ONE, "get_board"),
+    CapabilityRoute("PATCH", _ONE, "update_board"),
+    CapabilityRoute("DELETE", _ONE, "archive_board"),
     CapabilityRoute(
         "GET",
         f"{_ONE}/rows",
         "get_board",
-        "Read a page of rows, with the board around it",
         name="get_board_rows",
+        summary="List rows of a board",
     ),
-    CapabilityRoute(
-        "GET", f"{_ONE}/summary", "summarize_board_rows", "Count or add up rows in groups"
-    ),
-    CapabilityRoute("POST", f"{_ONE}/rows", "append_board_rows", "Append up to 5,000 rows"),
-    CapabilityRoute("PATCH", f"{_ONE}/rows", "update_board_rows", "Change fields of rows"),
-    CapabilityRoute("DELETE", f"{_ONE}/rows", "delete_board_rows", "Delete rows"),
+    CapabilityRoute("GET", f"{_ONE}/summary", "summarize_board_rows"),
+    CapabilityRoute("POST", f"{_ONE}/rows", "append_board_rows"),
+    CapabilityRoute("PATCH", f"{_ONE}/rows", "update_board_rows"),
+    CapabilityRoute("DELETE", f"{_ONE}/rows", "delete_board_rows"),
     CapabilityRoute(
         "POST",
         f"{_ONE}/rows/delete",
         "delete_board_rows",
-        "Delete many rows",
         name="delete_many_board_rows",
     ),
-    CapabilityRoute(
-        "POST", f"{_ONE}/rows/restore", "restore_board_rows", "Bring deleted rows back"
-    ),
-    CapabilityRoute("GET", f"{_ONE}/skills", "list_board_skills", "List its skills"),
-    CapabilityRoute("PUT", f"{_ONE}/skills/{{name}}", "set_board_skill", "Keep a skill"),
-    CapabilityRoute("DELETE", f"{_ONE}/skills/{{name}}", "delete_board_skill", "Delete a skill"),
-    CapabilityRoute("GET", f"{_ONE}/forms", "list_board_forms", "List its forms"),
-    CapabilityRoute("PUT", f"{_ONE}/forms/{{name}}", "set_board_form", "Keep a form"),
-    CapabilityRoute("DELETE", f"{_ONE}/forms/{{name}}", "delete_board_form", "Delete a form"),
-    CapabilityRoute("GET", f"{_ONE}/dashboard", "get_board_dashboard", "Read its dashboard"),
-    CapabilityRoute("PUT", f"{_ONE}/dashboard", "set_board_dashboard", "Keep its dashboard"),
-    CapabilityRoute("GET", f"{_ONE}/versions", "list_board_versions", "List what its parts were"),
-    CapabilityRoute(
-        "POST", f"{_ONE}/revert", "revert_board_part", "Bring back an earlier version of a part"
-    ),
-    CapabilityRoute(
-        "POST", f"{_ONE}/links", "create_board_link", "Link it to something outside", 201
-    ),
-    CapabilityRoute("GET", f"{_ONE}/links", "list_board_links", "List its links and their recipes"),
-    CapabilityRoute("DELETE", "/board-links/{link_id}", "delete_board_link", "Delete a link"),
+    CapabilityRoute("POST", f"{_ONE}/rows/restore", "restore_board_rows"),
+    CapabilityRoute("GET", f"{_ONE}/skills", "list_board_skills"),
+    CapabilityRoute("PUT", f"{_ONE}/skills/{{name}}", "set_board_skill"),
+    CapabilityRoute("DELETE", f"{_ONE}/skills/{{name}}", "delete_board_skill"),
+    CapabilityRoute("GET", f"{_ONE}/forms", "list_board_forms"),
+    CapabilityRoute("PUT", f"{_ONE}/forms/{{name}}", "set_board_form"),
+    CapabilityRoute("DELETE", f"{_ONE}/forms/{{name}}", "delete_board_form"),
+    CapabilityRoute("GET", f"{_ONE}/dashboard", "get_board_dashboard"),
+    CapabilityRoute("PUT", f"{_ONE}/dashboard", "set_board_dashboard"),
+    CapabilityRoute("GET", f"{_ONE}/versions", "list_board_versions"),
+    CapabilityRoute("POST", f"{_ONE}/revert", "revert_board_part"),
+    CapabilityRoute("POST", f"{_ONE}/links", "create_board_link", status_code=201),
+    CapabilityRoute("GET", f"{_ONE}/links", "list_board_links"),
+    CapabilityRoute("DELETE", "/board-links/{link_id}", "delete_board_link"),
     CapabilityRoute(
         "POST",
         "/board-links/{link_id}/recipes",
         "create_dataset_recipe",
-        "Fill a dataset from a link",
-        201,
+        status_code=201,
     ),
     CapabilityRoute(
         "POST",
         "/dataset-recipes/{recipe_id}/refresh",
         "refresh_dataset",
-        "Refresh a dataset from its link",
     ),
     CapabilityRoute(
         "DELETE",
         "/dataset-recipes/{recipe_id}",
         "delete_dataset_recipe",
-        "Stop filling a dataset from a link",
     ),
-    CapabilityRoute("POST", "/adapters/query", "adapter_query", "Read rows from outside once"),
+    CapabilityRoute("POST", "/adapters/query", "adapter_query"),
 )
 
 

@@ -11,10 +11,8 @@ from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.services import ApplicationServices
 
 FACES: Final = (
-    CapabilityRoute("GET", "/workspace/files", "export_workspace", "Export the workspace as files"),
-    CapabilityRoute(
-        "POST", "/workspace/files", "import_workspace", "Import a workspace from files"
-    ),
+    CapabilityRoute("GET", "/workspace/files", "export_workspace"),
+    CapabilityRoute("POST", "/workspace/files", "import_workspace"),
 )
 
 

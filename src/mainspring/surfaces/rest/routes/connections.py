@@ -32,49 +32,39 @@ from mainspring.surfaces.rest.router import PREFIX, router
 from mainspring.surfaces.services import ApplicationServices
 
 _FACES: Final = (
-    CapabilityRoute(
-        "POST", "/connections", "connect_mcp_server", "Connect to a server of tools", 201
-    ),
-    CapabilityRoute("GET", "/connections", "list_connections", "List the servers of tools"),
+    CapabilityRoute("POST", "/connections", "connect_mcp_server", status_code=201),
+    CapabilityRoute("GET", "/connections", "list_connections"),
     CapabilityRoute(
         "GET",
         "/connections/{connection_id}",
         "get_connection",
-        "Show a server of tools, and its tools",
     ),
     CapabilityRoute(
         "POST",
         "/connections/{connection_id}/harvest",
         "harvest_connection",
-        "Look at the tools of a server now",
     ),
-    CapabilityRoute(
-        "POST", "/connections/{connection_id}/agree", "agree_to_tools", "Agree to tools"
-    ),
-    CapabilityRoute("POST", "/connections/{connection_id}/refuse", "refuse_tools", "Refuse tools"),
+    CapabilityRoute("POST", "/connections/{connection_id}/agree", "agree_to_tools"),
+    CapabilityRoute("POST", "/connections/{connection_id}/refuse", "refuse_tools"),
     CapabilityRoute(
         "PUT",
         "/connections/{connection_id}/tools/{tool}/effect",
         "set_tool_effect",
-        "Say what a tool does",
     ),
     CapabilityRoute(
         "PUT",
         "/connections/{connection_id}/token",
         "set_connection_token",
-        "Give a server of tools another token",
     ),
     CapabilityRoute(
         "POST",
         "/connections/{connection_id}/sign-in",
         "begin_sign_in",
-        "Sign in at a server of tools",
     ),
     CapabilityRoute(
         "DELETE",
         "/connections/{connection_id}",
         "disconnect_mcp_server",
-        "Disconnect from a server of tools",
     ),
 )
 

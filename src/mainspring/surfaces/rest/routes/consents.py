@@ -11,13 +11,12 @@ from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.services import ApplicationServices
 
 _FACES: Final = (
-    CapabilityRoute("GET", "/consents", "list_consents", "List what waits for consent"),
-    CapabilityRoute("GET", "/consents/{consent_id}", "get_consent", "Show what waits for consent"),
+    CapabilityRoute("GET", "/consents", "list_consents"),
+    CapabilityRoute("GET", "/consents/{consent_id}", "get_consent"),
     CapabilityRoute(
         "POST",
         "/consents/{consent_id}/answer",
         "answer_consent",
-        "Agree to what an automation may do, or refuse it",
     ),
 )
 

@@ -78,19 +78,15 @@ class DraftShape(BaseModel):
 
 
 FACES: Final = (
-    CapabilityRoute("POST", "/drafts/{draft_id}/confirm", "confirm_action", "Send a draft, once"),
-    CapabilityRoute("POST", "/drafts/{draft_id}/edit", "edit_action", "Give a draft other words"),
-    CapabilityRoute("POST", "/drafts/{draft_id}/discard", "discard_action", "Discard a draft"),
-    CapabilityRoute("POST", "/drafts/{draft_id}/redraft", "redraft_action", "Draft it again"),
-    CapabilityRoute("POST", "/drafts/confirm", "confirm_actions", "Send several drafts, each once"),
-    CapabilityRoute("POST", "/drafts/discard", "discard_actions", "Discard several drafts"),
-    CapabilityRoute(
-        "POST", "/inbox/{id}/ack", "ack_inbox_action", "Record what was decided about a prompt"
-    ),
-    CapabilityRoute(
-        "GET", "/approval-policy", "get_approval_policy", "Read who may approve drafts"
-    ),
-    CapabilityRoute("PUT", "/approval-policy", "set_approval_policy", "Say who may approve drafts"),
+    CapabilityRoute("POST", "/drafts/{draft_id}/confirm", "confirm_action"),
+    CapabilityRoute("POST", "/drafts/{draft_id}/edit", "edit_action"),
+    CapabilityRoute("POST", "/drafts/{draft_id}/discard", "discard_action"),
+    CapabilityRoute("POST", "/drafts/{draft_id}/redraft", "redraft_action"),
+    CapabilityRoute("POST", "/drafts/confirm", "confirm_actions"),
+    CapabilityRoute("POST", "/drafts/discard", "discard_actions"),
+    CapabilityRoute("POST", "/inbox/{id}/ack", "ack_inbox_action"),
+    CapabilityRoute("GET", "/approval-policy", "get_approval_policy"),
+    CapabilityRoute("PUT", "/approval-policy", "set_approval_policy"),
 )
 
 

@@ -32,71 +32,56 @@ from mainspring.surfaces.rest.router import PREFIX, router
 from mainspring.surfaces.services import ApplicationServices
 
 _FACES: Final = (
-    CapabilityRoute("GET", "/integrations", "list_integrations", "List the integrations"),
+    CapabilityRoute("GET", "/integrations", "list_integrations"),
     CapabilityRoute(
         "POST",
         "/integrations/{integration}/connect",
         "connect_integration",
-        "Connect an account of yours",
     ),
     CapabilityRoute(
         "POST",
         "/integrations/{integration}/sign-in",
         "begin_integration_sign_in",
-        "Sign in to connect an account",
     ),
     CapabilityRoute(
         "POST",
         "/integrations/{integration}/test",
         "test_integration_connection",
-        "Test a connection of yours",
     ),
     CapabilityRoute(
         "POST",
         "/integrations/{integration}/share",
         "share_integration_connection",
-        "Share a connection of yours with the workspace",
     ),
     CapabilityRoute(
         "DELETE",
         "/integrations/{integration}/share",
         "withdraw_integration_connection",
-        "Withdraw the connection of the workspace",
     ),
     CapabilityRoute(
         "DELETE",
         "/integrations/{integration}/connection",
         "disconnect_integration",
-        "Disconnect an account of yours",
     ),
-    CapabilityRoute(
-        "GET", "/integrations/slack/link", "get_slack_link", "Show your link with Slack"
-    ),
-    CapabilityRoute("POST", "/integrations/slack/link", "link_slack", "Link your Slack account"),
-    CapabilityRoute(
-        "DELETE", "/integrations/slack/link", "unlink_slack", "Unlink your Slack account"
-    ),
-    CapabilityRoute("GET", "/oauth-clients", "list_oauth_clients", "List the clients of providers"),
-    CapabilityRoute(
-        "PUT", "/oauth-clients/{provider}", "set_oauth_client", "Set the client of a provider"
-    ),
+    CapabilityRoute("GET", "/integrations/slack/link", "get_slack_link"),
+    CapabilityRoute("POST", "/integrations/slack/link", "link_slack"),
+    CapabilityRoute("DELETE", "/integrations/slack/link", "unlink_slack"),
+    CapabilityRoute("GET", "/oauth-clients", "list_oauth_clients"),
+    CapabilityRoute("PUT", "/oauth-clients/{provider}", "set_oauth_client"),
     CapabilityRoute(
         "DELETE",
         "/oauth-clients/{provider}",
         "remove_oauth_client",
-        "Remove the client of a provider",
     ),
     CapabilityRoute(
         "PUT",
         "/admin/oauth-clients/{provider}",
         "admin_set_oauth_client",
-        "Set the client of a provider for every workspace",
     ),
     CapabilityRoute(
         "DELETE",
         "/admin/oauth-clients/{provider}",
         "admin_remove_oauth_client",
-        "Remove the client of a provider of every workspace",
     ),
 )
 _LIST: Final = ("/integrations", "Integrations")

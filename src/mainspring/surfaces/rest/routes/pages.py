@@ -13,25 +13,20 @@ from mainspring.surfaces.services import ApplicationServices
 _ONE: Final = "/pages/{slug}"
 
 FACES: Final = (
-    CapabilityRoute("POST", "/pages", "create_page", "Write a page"),
-    CapabilityRoute("GET", "/pages", "list_pages", "List pages, the last to come in first"),
-    CapabilityRoute("GET", _ONE, "get_page", "Read a page"),
-    CapabilityRoute("PATCH", _ONE, "update_page", "Change a page"),
-    CapabilityRoute("DELETE", _ONE, "delete_page", "Delete a page; it can be restored"),
-    CapabilityRoute("POST", f"{_ONE}/restore", "restore_page", "Restore a deleted page"),
-    CapabilityRoute(
-        "GET", f"{_ONE}/timeline", "list_page_timeline", "List what happened to a page"
-    ),
-    CapabilityRoute("GET", "/calendar-events", "list_calendar_events", "List events by their time"),
-    CapabilityRoute("GET", "/search", "search", "Search pages by words", name="search_pages"),
-    CapabilityRoute(
-        "GET", "/query", "query", "Ask for pages by words and meaning", name="query_pages"
-    ),
+    CapabilityRoute("POST", "/pages", "create_page"),
+    CapabilityRoute("GET", "/pages", "list_pages"),
+    CapabilityRoute("GET", _ONE, "get_page"),
+    CapabilityRoute("PATCH", _ONE, "update_page"),
+    CapabilityRoute("DELETE", _ONE, "delete_page"),
+    CapabilityRoute("POST", f"{_ONE}/restore", "restore_page"),
+    CapabilityRoute("GET", f"{_ONE}/timeline", "list_page_timeline"),
+    CapabilityRoute("GET", "/calendar-events", "list_calendar_events"),
+    CapabilityRoute("GET", "/search", "search", name="search_pages"),
+    CapabilityRoute("GET", "/query", "query", name="query_pages"),
     CapabilityRoute(
         "POST",
         "/query",
         "query",
-        "Ask for pages, with the question in the body",
         name="post_page_query",
     ),
 )

@@ -11,41 +11,30 @@ from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.services import ApplicationServices
 
 _FACES: Final = (
-    CapabilityRoute(
-        "POST", "/proposals", "propose_automation", "Propose an automation from words", 201
-    ),
-    CapabilityRoute("GET", "/proposals", "list_proposals", "List the proposals that wait"),
-    CapabilityRoute("GET", "/proposals/{proposal_id}", "get_proposal", "Show a proposal"),
-    CapabilityRoute(
-        "POST", "/proposals/{proposal_id}/refine", "refine_proposal", "Go on with a proposal"
-    ),
+    CapabilityRoute("POST", "/proposals", "propose_automation", status_code=201),
+    CapabilityRoute("GET", "/proposals", "list_proposals"),
+    CapabilityRoute("GET", "/proposals/{proposal_id}", "get_proposal"),
+    CapabilityRoute("POST", "/proposals/{proposal_id}/refine", "refine_proposal"),
     CapabilityRoute(
         "POST",
         "/proposals/{proposal_id}/save",
         "save_proposal",
-        "Save a proposal as an automation",
-        201,
+        status_code=201,
     ),
-    CapabilityRoute(
-        "DELETE", "/proposals/{proposal_id}", "discard_proposal", "Throw a proposal away"
-    ),
-    CapabilityRoute(
-        "POST", "/reviews", "review_automation", "Review an automation or a definition"
-    ),
-    CapabilityRoute("GET", "/prompts", "list_prompts", "List requests to begin with"),
+    CapabilityRoute("DELETE", "/proposals/{proposal_id}", "discard_proposal"),
+    CapabilityRoute("POST", "/reviews", "review_automation"),
+    CapabilityRoute("GET", "/prompts", "list_prompts"),
     # One path for both: two templates that only differ in a parameter name would be the same route.
     CapabilityRoute(
         "PUT",
         "/prompts/{prompt:path}",
         "save_prompt",
-        "Keep a request to use it again",
         named={"prompt": "name"},
     ),
     CapabilityRoute(
         "DELETE",
         "/prompts/{prompt:path}",
         "forget_prompt",
-        "Forget a request that was kept",
         named={"prompt": "id"},
     ),
 )

@@ -11,22 +11,18 @@ from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.services import ApplicationServices
 
 _FACES: Final = (
-    CapabilityRoute("GET", "/approvals", "list_approvals", "List the questions of plans"),
-    CapabilityRoute(
-        "POST", "/approvals/{approval_id}/answer", "answer_approval", "Answer a question of a plan"
-    ),
-    CapabilityRoute("GET", "/standing-rules", "list_standing_rules", "List standing rules"),
+    CapabilityRoute("GET", "/approvals", "list_approvals"),
+    CapabilityRoute("POST", "/approvals/{approval_id}/answer", "answer_approval"),
+    CapabilityRoute("GET", "/standing-rules", "list_standing_rules"),
     CapabilityRoute(
         "POST",
         "/standing-rules/{rule_id}/decide",
         "decide_standing_rule",
-        "Accept or decline a standing rule",
     ),
     CapabilityRoute(
         "POST",
         "/standing-rules/{rule_id}/withdraw",
         "withdraw_standing_rule",
-        "Withdraw a standing rule",
     ),
 )
 

@@ -15,12 +15,9 @@ _FACES: Final = (
         "POST",
         "/automations/{automation_id}/rehearsals",
         "rehearse_automation",
-        "Rehearse a change over what has fired before",
-        201,
+        status_code=201,
     ),
-    CapabilityRoute(
-        "GET", "/rehearsals/{rehearsal_id}", "get_rehearsal", "Look at a rehearsal again"
-    ),
+    CapabilityRoute("GET", "/rehearsals/{rehearsal_id}", "get_rehearsal"),
 )
 
 

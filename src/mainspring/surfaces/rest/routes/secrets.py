@@ -11,29 +11,24 @@ from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.services import ApplicationServices
 
 _FACES: Final = (
-    CapabilityRoute("POST", "/secrets", "automation_secret_set", "Keep a secret of your own", 201),
-    CapabilityRoute(
-        "GET", "/secrets", "automation_secret_list", "List your secrets without their values"
-    ),
-    CapabilityRoute("DELETE", "/secrets/{name}", "automation_secret_delete", "Forget a secret"),
+    CapabilityRoute("POST", "/secrets", "automation_secret_set", status_code=201),
+    CapabilityRoute("GET", "/secrets", "automation_secret_list"),
+    CapabilityRoute("DELETE", "/secrets/{name}", "automation_secret_delete"),
     CapabilityRoute(
         "POST",
         "/publisher-secrets",
         "publisher_secret_set",
-        "Keep a secret that the workspace publishes with",
-        201,
+        status_code=201,
     ),
     CapabilityRoute(
         "GET",
         "/publisher-secrets",
         "publisher_secret_list",
-        "List what the workspace publishes with, without values",
     ),
     CapabilityRoute(
         "DELETE",
         "/publisher-secrets/{name}",
         "publisher_secret_delete",
-        "Forget a publisher secret",
     ),
 )
 

@@ -19,11 +19,7 @@ from mainspring.surfaces.rest.route_access import needs
 from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.services import ApplicationServices
 
-_FACES: Final = (
-    CapabilityRoute(
-        "GET", "/usage", "get_usage", "Add up what models were asked and what they cost"
-    ),
-)
+_FACES: Final = (CapabilityRoute("GET", "/usage", "get_usage"),)
 
 
 class UsageCall(BaseModel):

@@ -13,13 +13,13 @@ from mainspring.surfaces.services import ApplicationServices
 _ONE: Final = "/workflows/{workflow_id}"
 
 FACES: Final = (
-    CapabilityRoute("GET", "/workflows", "list_workflows", "List workflows"),
-    CapabilityRoute("POST", "/workflows", "create_workflow", "Make a workflow", status_code=201),
-    CapabilityRoute("GET", _ONE, "get_workflow", "Read a workflow"),
-    CapabilityRoute("PATCH", _ONE, "update_workflow", "Change a workflow"),
-    CapabilityRoute("DELETE", _ONE, "delete_workflow", "Delete a workflow"),
-    CapabilityRoute("POST", f"{_ONE}/status", "set_workflow_status", "Switch a workflow"),
-    CapabilityRoute("POST", f"{_ONE}/kpi", "set_workflow_kpi", "Say what a KPI is now"),
+    CapabilityRoute("GET", "/workflows", "list_workflows"),
+    CapabilityRoute("POST", "/workflows", "create_workflow", status_code=201),
+    CapabilityRoute("GET", _ONE, "get_workflow"),
+    CapabilityRoute("PATCH", _ONE, "update_workflow"),
+    CapabilityRoute("DELETE", _ONE, "delete_workflow"),
+    CapabilityRoute("POST", f"{_ONE}/status", "set_workflow_status"),
+    CapabilityRoute("POST", f"{_ONE}/kpi", "set_workflow_kpi"),
 )
 
 
