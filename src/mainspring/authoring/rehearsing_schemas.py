@@ -23,7 +23,7 @@ _SOME_PROPOSAL: Final = "01900000-0000-7000-8000-0000000000a8"
 _OTHER_RUN: Final = "01900000-0000-7000-8000-0000000000a9"
 _TEXT: Final[JsonSchema] = {"type": "string"}
 _MAYBE_TEXT: Final[JsonSchema] = {"type": ["string", "null"]}
-_USD: Final[JsonSchema] = {"description": "In dollars, as a number in a text.", "type": "string"}
+_USD: Final[JsonSchema] = {"description": "US dollars, as decimal text.", "type": "string"}
 
 _CANDIDATE: Final[JsonSchema] = {
     "description": "What to rehearse. Default: the active version.",
@@ -123,7 +123,7 @@ _DEED: Final = object_of(
         "what": {"enum": ["written", "drafted", "sent"]},
         "step": _TEXT,
         "capability": _TEXT,
-        "arguments": {"description": "In short; secrets stand in them by name alone."},
+        "arguments": {"description": "Shortened; secrets by name only."},
     },
     ["what", "step", "capability", "arguments"],
 )
@@ -146,10 +146,10 @@ _LIVE: Final = object_of(
 )
 _NOW: Final[dict[str, JsonSchema]] = {
     **_SIDE,
-    "spent_usd": {**_USD, "description": "What the rehearsal itself cost."},
-    "recorded": {"description": "How many answers came from the record.", **COUNT},
+    "spent_usd": {**_USD, "description": "Cost of the rehearsal."},
+    "recorded": {"description": "Answers taken from records.", **COUNT},
     "live": {
-        "description": "What no record answered, and was asked outside now.",
+        "description": "Reads without a record that were made now.",
         "type": "array",
         "items": _LIVE,
     },
@@ -161,7 +161,7 @@ _DIFFERENCE: Final = object_of(
         "step": _TEXT,
         "capability": _TEXT,
         "fields": {
-            "description": "The arguments that differ, each with its value then and now.",
+            "description": "Arguments that differ, with old and new values.",
             "type": "array",
             "items": object_of(
                 {"pointer": _TEXT, "then": {}, "now": {}}, ["pointer", "then", "now"]
@@ -172,19 +172,19 @@ _DIFFERENCE: Final = object_of(
 )
 _FIRING: Final[dict[str, JsonSchema]] = {
     "then": {
-        "description": "What happened; over samples, what the version in force would have done. "
-        "null: there is nothing to compare with.",
+        "description": "What happened; on samples, what the active version would have done. null: "
+        "nothing to compare with.",
         **object_of(_SIDE, list(_SIDE)),
         "type": ["object", "null"],
     },
     "now": {
-        "description": "What would have happened; null: it was not started then either. Its status "
-        "is skipped where it was not rehearsed, as when the money of the day is spent.",
+        "description": "What would have happened; null: it was not started. status skipped: not "
+        "rehearsed, for example because the daily budget is spent.",
         **object_of(_NOW, list(_NOW)),
         "type": ["object", "null"],
     },
     "done": {"type": "boolean"},
-    "otherwise": {"description": "Whether it would have done anything else.", "type": "boolean"},
+    "otherwise": {"description": "Whether the result differs.", "type": "boolean"},
     "differences": {"type": "array", "items": _DIFFERENCE},
     "note": _MAYBE_TEXT,
 }
@@ -201,13 +201,12 @@ _REHEARSED: Final[dict[str, JsonSchema]] = {
     ),
     "version_in_force": {"type": "integer"},
     "live_reads": {"type": "boolean"},
-    "done": {"description": "Whether all of it has ended.", "type": "boolean"},
-    "otherwise": {"description": "How many firings would have gone otherwise.", **COUNT},
+    "done": {"description": "Whether all of it has finished.", "type": "boolean"},
+    "otherwise": {"description": "Fire times with a different result.", **COUNT},
     "summary": _TEXT,
     "spent_usd": {
         **_USD,
-        "description": "What the rehearsal itself cost, with the runs of the version in force "
-        "over samples.",
+        "description": "Cost of the rehearsal, with the runs of the active version on samples.",
     },
     "firings": {"type": "array", "items": object_of(_FIRING, list(_FIRING))},
     "next_step": _TEXT,

@@ -34,7 +34,7 @@ SOME_SOURCE: Final = (
 STATE_SAYS: Final = "A state is active or paused. To put an automation away use delete_automation."
 
 AUTOMATION_ID: Final[JsonSchema] = {**ID}
-URL: Final[JsonSchema] = {"description": "Where a person looks at it.", "type": "string"}
+URL: Final[JsonSchema] = {"description": "The page of the run.", "type": "string"}
 _NUMBER: Final[JsonSchema] = {"type": "integer", "minimum": 1}
 FIELD: Final[JsonSchema] = {"type": "string", "minLength": 1, "maxLength": 200}
 _NAME: Final[JsonSchema] = {
@@ -105,7 +105,7 @@ _WRITES: Final[dict[str, JsonSchema]] = {
     },
 }
 _WARNINGS: Final[JsonSchema] = {
-    "description": "What is saved all the same, and will not work before somebody sees to it.",
+    "description": "What was saved but does not work until somebody fixes it.",
     "type": "array",
     "items": object_of(
         {
@@ -263,7 +263,7 @@ UPDATE: Final = schema_with_examples(
 _UPDATED: Final = {
     "automation_id": ID,
     "columns_changed": {
-        "description": "The fields that say something else than before.",
+        "description": "Fields with a new value.",
         "type": "array",
         "items": {"type": "string"},
     },

@@ -91,7 +91,7 @@ _RAN: Final = {
     "error": _MAYBE_TEXT,
     "admin_url": URL,
     "suppressed": {
-        "description": "The calls that were only pretended, with their arguments.",
+        "description": "Simulated calls with their arguments.",
         "type": "array",
         "items": object_of(
             {"step": {"type": "string"}, "capability": {"type": "string"}, "arguments": {}},
@@ -164,7 +164,7 @@ _LISTED: Final = {
 LISTED: Final = schema_with_examples(
     {
         "automations": {
-            "description": "The newest first.",
+            "description": "Newest first.",
             "type": "array",
             "items": object_of(_LISTED, list(_LISTED)),
         },
@@ -255,7 +255,7 @@ OVERLAPS: Final = schema_with_examples(
             "items": object_of(_MATCH, list(_MATCH)),
         },
         "similarity_by": {
-            "description": "How intents were compared: by meaning with a model, or by words.",
+            "description": "How intents were compared: by an embedding model or by words.",
             "enum": ["meaning", "words", None],
         },
     },

@@ -321,10 +321,10 @@ _WATCHED: Final[dict[str, Any]] = {
         "every": {"type": "string"},
         "state": {
             "enum": ["active", "paused"],
-            "description": "paused: somebody has paused it, or has to agree to this first.",
+            "description": "paused: a person paused it or has to agree first.",
         },
-        "consent": {"type": "object", "description": "What waits for a person, with its digest."},
-        "hint": {"type": "string", "description": "What is missing, where nothing is read yet."},
+        "consent": {"type": "object", "description": "The pending consent with its digest."},
+        "hint": {"type": "string", "description": "What is missing if nothing is read yet."},
         "admin_url": {"type": "string"},
     },
     "examples": [

@@ -209,22 +209,22 @@ OUTPUT: Final[dict[str, Any]] = {
     "required": ["kind"],
     "properties": {
         "kind": {
-            "description": "draft; clarification: answer the question and call again; noop: "
-            "nothing was to be done; suppressed when the run only tried it.",
+            "description": "clarification: answer the question and call again. noop: nothing to "
+            "do. suppressed: a dry run.",
             "enum": ["draft", "clarification", "noop", "suppressed"],
         },
         "draft_id": {"type": "string", "format": "uuid"},
-        "action": {"type": "string", "description": "What would be done, by its name."},
-        "preview": {"type": "string", "description": "What would happen, in a sentence."},
-        "payload": {"type": "object", "description": "What would be done, as it was asked for."},
+        "action": {"type": "string", "description": "Name of the action."},
+        "preview": {"type": "string", "description": "One sentence about the effect."},
+        "payload": {"type": "object", "description": "The request as given."},
         "expires_at": {"type": "string", "format": "date-time"},
         "hash": {"type": "string", "description": "Of what a person is shown."},
-        "account": {"type": "string", "description": "The account that it would leave over."},
+        "account": {"type": "string", "description": "The account it would be sent from."},
         "question": {"type": "string"},
         "reason": {"type": "string"},
         "note": {
             "type": "string",
-            "description": "How a request in words was read, where no model could be asked.",
+            "description": "How a request was read if no model was available.",
         },
     },
     "allOf": [

@@ -56,23 +56,23 @@ _IN_DOUBT: Final = {
 _ANSWER: Final[dict[str, Any]] = {
     "draft_id": _ID,
     "status": {
-        "description": "approved: this person agrees, and others have yet to; nothing was sent. "
-        "pending: a person has not answered yet; call it again later. declined: a person has "
+        "description": "approved: this person approved and others still have to; nothing was "
+        "sent. pending: no answer yet; call again later. declined: a person "
         "discarded it.",
         "enum": ["confirmed", "failed", "approved", "pending", "declined"],
     },
     "outcome": {
-        "description": "unknown: it may have left all the same; it is not sent again.",
+        "description": "unknown: it may have been sent; it is not sent again.",
         "enum": _OUTCOMES,
     },
     "source": {"type": "string", "description": "The integration."},
-    "action": {"type": "string", "description": "What was held, by its name."},
-    "hash": {"type": "string", "description": "Of the wording that was agreed to."},
-    "result": {"description": "What the capability answered."},
+    "action": {"type": "string", "description": "Name of the held action."},
+    "hash": {"type": "string", "description": "Of the approved text."},
+    "result": {"description": "Result of the capability."},
     "error": {"type": "object", "description": "Why it failed."},
-    "approvals": {"type": "integer", "description": "How many have agreed so far."},
-    "needed": {"type": "integer", "description": "How many must."},
-    "url": {"type": "string", "description": "Where a person answers, while it is pending."},
+    "approvals": {"type": "integer", "description": "Approvals so far."},
+    "needed": {"type": "integer", "description": "Approvals needed."},
+    "url": {"type": "string", "description": "Where a person answers while it is pending."},
 }
 
 CONFIRM_INPUT: Final = {
@@ -150,7 +150,7 @@ CONFIRM_ALL_OUTPUT: Final = build_object_schema(
     {
         "results": {
             "type": "array",
-            "description": "One for each draft, in the same order.",
+            "description": "One per draft, in the same order.",
             "items": build_object_part(_ANSWER, ("draft_id", "status")),
         }
     },
@@ -173,11 +173,11 @@ EDIT_OUTPUT: Final = build_object_schema(
         "draft_id": _ID,
         "status": {"const": "pending"},
         "action": {"type": "string"},
-        "preview": {"type": "string", "description": "What would happen now, in a sentence."},
+        "preview": {"type": "string", "description": "One sentence about the effect."},
         "payload": {"type": "object"},
         "expires_at": _MOMENT,
-        "revision": {"type": "integer", "description": "1 is the wording that it was made with."},
-        "hash": {"type": "string", "description": "What this wording is confirmed with."},
+        "revision": {"type": "integer", "description": "1 is the original text."},
+        "hash": {"type": "string", "description": "Needed to confirm this text."},
     },
     ("draft_id", "status", "action", "preview", "payload", "expires_at", "revision", "hash"),
     [
@@ -231,7 +231,7 @@ DISCARD_ALL_OUTPUT: Final = build_object_schema(
     {
         "results": {
             "type": "array",
-            "description": "One for each draft, in the same order.",
+            "description": "One per draft, in the same order.",
             "items": build_object_part(
                 {
                     "draft_id": _ID,
@@ -293,36 +293,36 @@ _ENTRY: Final[dict[str, Any]] = {
 }
 _SHOWN: Final[dict[str, Any]] = {
     "draft_id": _ID,
-    "source": {"type": ["string", "null"], "description": "The integration, where it is one."},
+    "source": {"type": ["string", "null"], "description": "The integration, if any."},
     "action": {"type": "string"},
     "preview": {"type": "string"},
     "created_at": _MOMENT,
     "expires_at": _MOMENT,
     "notify_targets": {"type": "array", "items": {"type": "string"}},
-    "hash": {"type": ["string", "null"], "description": "What it is confirmed with."},
+    "hash": {"type": ["string", "null"], "description": "Needed to confirm it."},
     "revision": {"type": "integer", "description": "More than 1: it was edited."},
-    "batch_id": {**_ID_OR_NONE, "description": "Drafts of one turn have the same."},
+    "batch_id": {**_ID_OR_NONE, "description": "Same for the drafts of one turn."},
     "status": {"enum": _STATUSES},
     "outcome": {"enum": [*_OUTCOMES, None]},
     "payload": {
         "type": "object",
-        "description": "What would leave; empty for whoever may not answer another's own call.",
+        "description": "What would be sent; empty if you cannot decide about it.",
     },
     "editable": {"type": "array", "items": {"type": "string"}},
-    "approvals": {"type": "integer", "description": "How many have agreed to this wording."},
+    "approvals": {"type": "integer", "description": "Approvals of this text."},
     "automation_id": _ID_OR_NONE,
     "run_id": _ID_OR_NONE,
-    "redraft_of": {**_ID_OR_NONE, "description": "The draft that it repeats."},
+    "redraft_of": {**_ID_OR_NONE, "description": "The draft it copies."},
     "account": {
         "type": ["string", "null"],
-        "description": "The account that it leaves over; null: over none.",
+        "description": "The account that sends it; null: none.",
     },
 }
 LIST_OUTPUT: Final = build_object_schema(
     {
-        "count": {"type": "integer", "description": "How many stand in this answer."},
+        "count": {"type": "integer", "description": "Number of drafts in this page."},
         "drafts": {"type": "array", "maxItems": MOST, "items": build_object_part(_SHOWN)},
-        "next": {**_ID_OR_NONE, "description": "after of the next page; null at the end."},
+        "next": {**_ID_OR_NONE, "description": "after of the next page; null on the last page."},
     },
     ("count", "drafts", "next"),
     [{"count": 1, "drafts": [_ENTRY], "next": None}],

@@ -21,9 +21,9 @@ _SUMS: Final[dict[str, Any]] = {
     "asks": _COUNT,
     "input_tokens": _COUNT,
     "output_tokens": _COUNT,
-    "cached_tokens": {**_COUNT, "description": "How much of what was read had been read before."},
+    "cached_tokens": {**_COUNT, "description": "Input tokens read from the provider's cache."},
     "cost_usd": _USD,
-    "reported_usd": {**_USD, "description": "The part of the cost that scripts said themselves."},
+    "reported_usd": {**_USD, "description": "The part of the cost reported by scripts."},
 }
 _AUTOMATION: Final = "0190f3a0-0000-7000-8000-00000000000a"
 _EXAMPLE_SUMS: Final = {
@@ -56,7 +56,7 @@ _TEXT: Final = {"type": "string"}
 _OUTPUT: Final = {
     "from": _DAY,
     "to": _DAY,
-    "zone": {"const": "UTC", "description": "Where a day begins and ends."},
+    "zone": {"const": "UTC", "description": "Time zone of the days."},
     "total": build_object_part(_SUMS),
     "days": _rows_schema(MOST_DAYS, day=_DAY),
     "automations": _rows_schema(

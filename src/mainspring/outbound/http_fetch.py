@@ -72,9 +72,9 @@ def output_schema() -> dict[str, Any]:
                 "description": "By lower-case name; repeated ones joined by commas.",
                 "additionalProperties": {"type": "string"},
             },
-            "text": {"type": "string", "description": "The body as text."},
-            "json": {"description": "The body's value when it is JSON, else null."},
-            "url": {"type": "string", "description": "Where the answer came from."},
+            "text": {"type": "string", "description": "Body as text."},
+            "json": {"description": "Body as a JSON value; null: not JSON."},
+            "url": {"type": "string", "description": "Final URL."},
         },
         "examples": [
             {

@@ -74,10 +74,10 @@ _ENTRY: Final[dict[str, JsonSchema]] = {
     "created_at": MOMENT,
     "updated_at": MOMENT,
     "origin": {
-        "description": "Whose it is: this workspace's, the house's, or another's that shares it.",
+        "description": "Who published it: this workspace, built-in, or shared by another.",
         "enum": ["workspace", "starter", "shared"],
     },
-    "installed": {"description": "How often it is installed here.", "type": "integer"},
+    "installed": {"description": "Number of installs here.", "type": "integer"},
     "update_available": {
         "description": "Whether an install here is older than this version.",
         "type": "boolean",
@@ -138,8 +138,7 @@ GET_TAKES: Final = schema_with_examples(
 GET_ANSWERS: Final = schema_with_examples(
     {
         "recipe": {
-            "description": "The recipe as it was published, with its template, and what is known "
-            "of it here.",
+            "description": "The recipe as published, with its template and local details.",
             "type": "object",
             "required": [*_ENTRY, *_WHOLE],
             "properties": {
@@ -148,8 +147,8 @@ GET_ANSWERS: Final = schema_with_examples(
                 "versions": {"type": "array", "items": TEXT},
                 "installs": {"type": "array", "items": INSTALLED},
                 "may": {
-                    "description": "What a person will be asked to agree to, in sentences: its "
-                    "own, and those of what it needs. What a setting decides stands as <name>.",
+                    "description": "What a person has to agree to, in sentences, dependencies "
+                    "included. Values of settings appear as <name>.",
                     "type": "array",
                     "items": TEXT,
                 },
@@ -209,9 +208,9 @@ APPLY_ANSWERS: Final = schema_with_examples(
     {
         "recipe": BRIEFLY,
         "created": INSTALLED,
-        "dependencies_used": {"description": "What was there already.", **_THINGS},
-        "recovered": {"description": "What was uninstalled and is back.", **_THINGS},
-        "cascade_installed": {"description": "What was installed first.", **_THINGS},
+        "dependencies_used": {"description": "Existing dependencies.", **_THINGS},
+        "recovered": {"description": "Uninstalled items that were restored.", **_THINGS},
+        "cascade_installed": {"description": "Dependencies installed first.", **_THINGS},
     },
     ["recipe", "created"],
     [{"recipe": SOME_BRIEFLY, "created": SOME_INSTALLED}],
@@ -230,12 +229,12 @@ NEEDS_ANSWERS: Final = schema_with_examples(
         "recipe": BRIEFLY,
         "declared": {"type": "array", "items": object_of(_NEED, _NEEDED)},
         "satisfied": {
-            "description": "What is installed here and new enough.",
+            "description": "Installed and new enough.",
             "type": "array",
             "items": object_of({**_NEED, "installed": INSTALLED}, [*_NEEDED, "installed"]),
         },
         "missing": {
-            "description": "What is not; what can be had is installed first.",
+            "description": "Not installed; available ones are installed first.",
             "type": "array",
             "items": object_of(
                 {
@@ -249,7 +248,7 @@ NEEDS_ANSWERS: Final = schema_with_examples(
             ),
         },
         "chain": {
-            "description": "Everything that an install would go through, in its order.",
+            "description": "Everything to install, in order.",
             "type": "array",
             "items": object_of(
                 {

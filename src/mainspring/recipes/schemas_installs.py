@@ -37,14 +37,14 @@ _PLACE: Final = object_of(
     {
         "place": TEXT,
         "change": {"enum": ["added", "removed", "changed", "reordered"]},
-        "was": {"description": "Of a single value: what it was, shortened.", **TEXT},
-        "becomes": {"description": "And what it is then.", **TEXT},
+        "was": {"description": "Old value of a single value, shortened.", **TEXT},
+        "becomes": {"description": "New value.", **TEXT},
     },
     ["place", "change"],
 )
 _PLACES: Final[JsonSchema] = {"type": "array", "items": _PLACE}
 _ASKS: Final[JsonSchema] = {
-    "description": "What a person will be asked to agree to; until then it is paused.",
+    "description": "What a person has to agree to; it is paused until then.",
     "type": "array",
     "items": object_of(
         {"kind": TEXT, "pointer": TEXT, "says": TEXT, "capability": TEXT},
@@ -63,22 +63,22 @@ CHECK_TAKES: Final = schema_with_examples(
 )
 CHECK_ANSWERS: Final = schema_with_examples(
     {
-        "installed": {"description": "The version that is installed.", **TEXT},
+        "installed": {"description": "Installed version.", **TEXT},
         "latest": {
-            "description": "The newest version; null when the recipe is not on the shelf any more.",
+            "description": "Newest version; null: the recipe is no longer published.",
             **MAYBE,
         },
         "has_upgrade": {"type": "boolean"},
         "has_user_changes": {
-            "description": "Whether an upgrade would throw away what people here changed.",
+            "description": "Whether an upgrade would overwrite local edits.",
             "type": "boolean",
         },
         "change_summary": object_of(
             {
-                "recipe": {"description": "What the newer version changes.", **_PLACES},
-                "yours": {"description": "What people here changed otherwise.", **_PLACES},
+                "recipe": {"description": "Changes of the newer version.", **_PLACES},
+                "yours": {"description": "Local edits.", **_PLACES},
                 "new_dependencies": {
-                    "description": "Recipes that would be installed first.",
+                    "description": "Recipes to install first.",
                     **_NAMES,
                 },
                 "orphaned_datasets": {
@@ -90,17 +90,17 @@ CHECK_ANSWERS: Final = schema_with_examples(
         ),
         "asks_for": _ASKS,
         "definition": {
-            "description": "What an automation would be: give it to rehearse_automation as its "
-            "candidate's definition. Null where there is no newer version, or where it needs "
-            "something first: another recipe, or the value of a setting.",
+            "description": "The new definition of an automation: rehearse it with "
+            "rehearse_automation. null: there is no newer version, or it first "
+            "needs another recipe or a setting.",
             "type": ["object", "null"],
         },
         "bundle": {
-            "description": "The bundle that it is upgraded with; null when it stands alone.",
+            "description": "The bundle that it is upgraded with; null: none.",
             "type": ["object", "null"],
         },
         "members": {
-            "description": "Of a bundle: each member by itself.",
+            "description": "Of a bundle: each member.",
             "type": "array",
             "items": {"type": "object"},
         },
@@ -162,17 +162,17 @@ UPGRADE_ANSWERS: Final = schema_with_examples(
         "state": {"description": "Of an automation.", **TEXT},
         "asks_for": _ASKS,
         "orphaned_datasets": _NAMES,
-        "discarded": {"description": "What people here had changed.", **_PLACES},
+        "discarded": {"description": "Overwritten local edits.", **_PLACES},
         "dependencies_used": {"type": "array", "items": INSTALLED},
         "recovered": {"type": "array", "items": INSTALLED},
         "cascade_installed": {"type": "array", "items": INSTALLED},
         "members": {
-            "description": "Of a bundle: each member by itself.",
+            "description": "Of a bundle: each member.",
             "type": "array",
             "items": {"type": "object"},
         },
         "left_behind": {
-            "description": "Members that the bundle does not have any more; they stand alone.",
+            "description": "Members that the bundle no longer has; they stay installed.",
             "type": "array",
             "items": INSTALLED,
         },
@@ -218,11 +218,11 @@ UNINSTALL_ANSWERS: Final = schema_with_examples(
     {
         "uninstalled": {"type": "array", "items": object_of(_GONE, list(_GONE))},
         "cascade_count": {
-            "description": "How many of them were not asked for by themselves.",
+            "description": "How many of them were removed as dependencies.",
             "type": "integer",
         },
         "still_needed_by": {
-            "description": "What is still installed and was made with something of it.",
+            "description": "Installed items that use parts of it.",
             "type": "array",
             "items": INSTALLED,
         },
@@ -263,10 +263,10 @@ RECOVER_ANSWERS: Final = schema_with_examples(
     {
         **INSTALLED["properties"],
         "recoverable_until": MOMENT,
-        "renamed_from": {"description": "Its name, which was given out meanwhile.", **TEXT},
-        "state": {"description": "Of an automation: it is paused.", **TEXT},
+        "renamed_from": {"description": "The original name, which is taken now.", **TEXT},
+        "state": {"description": "Of an automation: paused.", **TEXT},
         "recovered": {
-            "description": "What came back with it.",
+            "description": "What was restored with it.",
             "type": "array",
             "items": INSTALLED,
         },
@@ -295,7 +295,7 @@ _HERE: Final[dict[str, JsonSchema]] = {
     "latest_version": MAYBE,
     "update_available": {"type": "boolean"},
     "bundle": {
-        "description": "The bundle that it is upgraded with; null when it stands alone.",
+        "description": "The bundle that it is upgraded with; null: none.",
         "type": ["object", "null"],
     },
     "orphaned_datasets": _NAMES,

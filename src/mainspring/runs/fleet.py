@@ -70,7 +70,7 @@ class QueueSignals:
 # The description of each metric.
 MEANINGS: Final = {
     "due_runs": "Runs of the queue whose time has come and that no worker has taken.",
-    "oldest_seconds": "How long the oldest of them waits.",
+    "oldest_seconds": "Age of the oldest due run.",
     "in_flight": "Runs of the queue that workers have under way.",
     "held_runs": "Runs of the queue that a halt holds.",
     "slots": "Runs that its workers can have under way; a worker of several queues counts in each.",

@@ -52,13 +52,13 @@ _HALT: Final[dict[str, Any]] = {
             "description": "An administrator halted it in every workspace.",
         },
         "reason": {"type": "string"},
-        "halted_by": {"type": ["string", "null"], "description": "The email of whoever did."},
+        "halted_by": {"type": ["string", "null"], "description": "Email address of the person."},
         "halted_at": _MOMENT,
         "held": {
             **_COUNT,
-            "description": "Runs that are held, due or in line; 1,000 stands for more.",
+            "description": "Held runs, due or queued; 1,000 means at least that many.",
         },
-        "under_way": {**_COUNT, "description": "Runs that a worker has not handed back yet."},
+        "under_way": {**_COUNT, "description": "Runs that a worker has not returned yet."},
     },
 }
 _SOME_HALT: Final[dict[str, Any]] = {
@@ -118,7 +118,7 @@ HALT: Final = _object(
 HALTED: Final = _object(
     {
         "halt": _HALT,
-        "cancelled": {**_COUNT, "description": "Runs that were cancelled by it."},
+        "cancelled": {**_COUNT, "description": "Cancelled runs."},
         "says": {"type": "string"},
     },
     ["halt", "cancelled", "says"],
@@ -138,7 +138,7 @@ RELEASE: Final = _object(
 )
 RELEASED: Final = _object(
     {
-        "back": {**_COUNT, "description": "Runs that are back in the queue."},
+        "back": {**_COUNT, "description": "Runs that are queued again."},
         "says": {"type": "string"},
     },
     ["back", "says"],
@@ -172,14 +172,14 @@ _WORKER: Final[dict[str, Any]] = {
         "host": {"type": ["string", "null"]},
         "process": {"type": ["integer", "null"]},
         "queues": {"type": "array", "items": {"type": "string"}},
-        "slots": {**_COUNT, "description": "Runs that it can have under way at a time."},
-        "in_flight": {**_COUNT, "description": "Runs it had under way at its last heartbeat."},
+        "slots": {**_COUNT, "description": "Concurrent runs it can execute."},
+        "in_flight": {**_COUNT, "description": "Runs in progress at the last heartbeat."},
         "started_at": _MOMENT,
         "lease_until": _MOMENT,
         "drain_at": {
             "type": ["string", "null"],
             "format": "date-time",
-            "description": "Since when it takes nothing new; null: it works as usual.",
+            "description": "When draining began; null: not draining.",
         },
     },
 }
@@ -209,12 +209,15 @@ _QUEUE: Final[dict[str, Any]] = {
     ],
     "properties": {
         "queue": {"enum": ["fast", "medium", "long"]},
-        "due_runs": {**_COUNT, "description": "Due, and taken by nobody; 100,000 stands for more."},
-        "oldest_seconds": {"type": "number", "description": "How long the oldest of them waits."},
-        "in_flight": {**_COUNT, "description": "Runs that workers have under way."},
-        "held_runs": {**_COUNT, "description": "Runs that a halt holds."},
-        "slots": {**_COUNT, "description": "What its workers can have under way."},
-        "workers": {**_COUNT, "description": "Those that take from it and are not drained."},
+        "due_runs": {
+            **_COUNT,
+            "description": "Due and not claimed; 100,000 means at least that many.",
+        },
+        "oldest_seconds": {"type": "number", "description": "Age of the oldest due run."},
+        "in_flight": {**_COUNT, "description": "Runs in progress."},
+        "held_runs": {**_COUNT, "description": "Runs held by a halt."},
+        "slots": {**_COUNT, "description": "Concurrent runs that its workers can execute."},
+        "workers": {**_COUNT, "description": "Workers that claim from it and are not draining."},
     },
 }
 _SOME_QUEUE: Final[dict[str, Any]] = {

@@ -76,9 +76,9 @@ ASK_OUTPUT: Final[dict[str, Any]] = {
     "additionalProperties": False,
     "required": ["approval_id", "expires_at", "answer"],
     "properties": {
-        "approval_id": {**_MAYBE_ID, "description": "Null in a trial, which asks nobody."},
+        "approval_id": {**_MAYBE_ID, "description": "null in a dry run, which asks nobody."},
         "expires_at": _MAYBE_TIME,
-        "answer": {"description": "In a trial, the answer it goes on with."},
+        "answer": {"description": "In a dry run, the assumed answer."},
     },
     "examples": [{"approval_id": _SOME_ID, "expires_at": _SOME_TIME, "answer": None}],
     "x-mainspring-anti-examples": [
@@ -114,9 +114,9 @@ _ENTRY: Final[dict[str, Any]] = {
         "title": {"type": "string"},
         "message": {"type": "string"},
         "form": {"type": ["object", "null"]},
-        "default": {"description": "The answer when nobody gives one in time."},
+        "default": {"description": "The answer after the timeout."},
         "roles": {"type": ["array", "null"], "items": {"type": "string"}},
-        "answer": {"description": "What was answered."},
+        "answer": {},
         "answered_by": _MAYBE_ID,
         "answered_at": _MAYBE_TIME,
         "created_at": _TIME,

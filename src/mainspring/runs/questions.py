@@ -142,7 +142,7 @@ async def ask(
 async def list_questions(
     tx: Transaction, workspace_id: UUID, *, status: str | None, after: UUID | None, most: int
 ) -> list[dict[str, Any]]:
-    """The newest first."""
+    """Newest first."""
     rows = await tx.fetch(_LIST, workspace_id, after, status, most)
     return [dict(row) for row in rows]
 

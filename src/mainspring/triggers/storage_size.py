@@ -290,20 +290,20 @@ _BYTES: Final = {"type": "integer", "minimum": 0}
 _MOMENT: Final = {"type": ["string", "null"], "format": "date-time"}
 _PACE: Final = {
     "type": ["integer", "null"],
-    "description": "What it grows by on a day, what was deleted taken off; null: not known yet.",
+    "description": "Net growth per day; null: not known yet.",
 }
 _GROUP: Final = build_object_part(
     {
         "name": {"type": "string"},
         "bytes": {**_BYTES, "description": "With indexes."},
-        "rows": {"type": "integer", "minimum": 0, "description": "Close, not exact."},
+        "rows": {"type": "integer", "minimum": 0, "description": "Approximate."},
         "oldest_at": _MOMENT,
         "bytes_per_day": _PACE,
         "kept_days": {
             "type": ["integer", "null"],
-            "description": "Null: kept for good, or each entry says so itself.",
+            "description": "null: kept forever, or set per entry.",
         },
-        "removal_at": {**_MOMENT, "description": "When housekeeping takes the oldest of it."},
+        "removal_at": {**_MOMENT, "description": "When the oldest entry is deleted."},
     }
 )
 _RUNS: Final = {
@@ -322,7 +322,7 @@ _SIZE: Final = build_object_schema(
         "measured_since": _MOMENT,
         "disk": {
             "anyOf": [build_object_part({"bytes": _BYTES, "free_bytes": _BYTES}), {"type": "null"}],
-            "description": "The disk of the embedded database; null: the database is elsewhere.",
+            "description": "Disk of the embedded database; null: an external database.",
         },
         "days_until_full": {"type": ["integer", "null"], "minimum": 0},
         "groups": {"type": "array", "items": _GROUP},

@@ -298,8 +298,8 @@ def _set(limits: Limits) -> Capability:
         output_schema=_build_object_schema(
             {
                 "key": _KEY,
-                "created": {"type": "boolean", "description": "Nothing was there before."},
-                "set": {"type": "boolean", "description": "The value is the given one now."},
+                "created": {"type": "boolean", "description": "The key did not exist."},
+                "set": {"type": "boolean", "description": "The key has the given value now."},
             },
             required=["key", "created", "set"],
             examples=[{"key": "cursor", "created": False, "set": True}],

@@ -41,9 +41,9 @@ ADDITIONS: Final[dict[str, Any]] = {
                     "review",
                 ]
             },
-            "pointer": {"type": "string", "description": "Where in the definition it stands."},
+            "pointer": {"type": "string", "description": "Place in the definition."},
             "says": {"type": "string", "description": "The sentence for the person."},
-            "capability": {"type": "string", "description": "What is called for it, if anything."},
+            "capability": {"type": "string", "description": "The capability it calls, if any."},
         },
     },
 }
@@ -53,8 +53,8 @@ _CONSENT: Final[dict[str, Any]] = {
     "required": ["consent_id", "origin", "status", "additions", "digest"],
     "properties": {
         "consent_id": _ID,
-        "automation_id": {**_MAYBE_ID, "description": "Null for tools of a connection."},
-        "connection_id": {**_MAYBE_ID, "description": "Null for an automation."},
+        "automation_id": {**_MAYBE_ID, "description": "null for tools of a connection."},
+        "connection_id": {**_MAYBE_ID, "description": "null for an automation."},
         "run_id": {
             **_MAYBE_ID,
             "description": "The run of an older version that a program wants to repeat.",
@@ -62,7 +62,7 @@ _CONSENT: Final[dict[str, Any]] = {
         "name": {"type": "string"},
         "version": {"type": ["integer", "null"]},
         "agreed_version": {
-            "description": "What a person has agreed to before; null: nothing.",
+            "description": "The version agreed to before; null: none.",
             "type": ["integer", "null"],
         },
         "origin": {"enum": ["create", "install", "upgrade", "import", "edit", "tools"]},
@@ -126,7 +126,7 @@ LISTED: Final = _build_argument_schema(
     {
         "consents": {"type": "array", "items": _CONSENT},
         "agreed_by_upgrade": {
-            "description": "At work before agreement was recorded; for a person to look at.",
+            "description": "Active before consent was recorded; for a person to review.",
             "type": "array",
             "items": {
                 "type": "object",

@@ -103,7 +103,7 @@ ACK_INBOX_ACTION: Final = Capability(
             "decision": {"enum": list(DECISIONS)},
             "recorded": {
                 "type": "boolean",
-                "description": "false: this person had decided before, and this is what they said.",
+                "description": "false: this person decided before; this is their first decision.",
             },
         },
         ("ok", "id", "decision", "recorded"),

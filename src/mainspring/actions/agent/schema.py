@@ -189,8 +189,8 @@ def build_agent_output_schema() -> dict[str, Any]:
         "additionalProperties": False,
         "required": ["output", "text", "kind", "turns", "usage", "model", "transcript"],
         "properties": {
-            "output": {"description": "The answer in the shape that was asked for; else null."},
-            "text": {"type": "string", "description": "What it said, or why nothing was to do."},
+            "output": {"description": "The answer in the requested schema; otherwise null."},
+            "text": {"type": "string", "description": "Its text, or why there was nothing to do."},
             "kind": {"enum": ["done", "nothing"]},
             "turns": {"type": "integer", "minimum": 0},
             "usage": {
@@ -203,14 +203,14 @@ def build_agent_output_schema() -> dict[str, Any]:
                     "cost_usd": {
                         "type": "number",
                         "minimum": 0,
-                        "description": "What it came to, its tools included.",
+                        "description": "Total cost, tools included.",
                     },
                 },
             },
             "model": {"type": "string", "description": "The model that answered last."},
             "transcript": {
                 "type": ["object", "null"],
-                "description": "The artifact that holds the whole conversation.",
+                "description": "Artifact with the full conversation.",
                 "additionalProperties": False,
                 "required": ["artifact_id"],
                 "properties": {"artifact_id": {"type": "string", "format": "uuid"}},

@@ -38,9 +38,10 @@ FORECAST_SCHEMA: Final[dict[str, Any]] = {
                     "usd_per_day": _USD,
                     "usd_per_month": {
                         **_USD,
-                        "description": "US dollars, as decimal text: the cap of a day for thirty "
-                        "days, or the cap of a run for every run of its schedules if that is less "
-                        "and nothing else starts it; runs by hand come on top then.",
+                        "description": "US dollars, as decimal text: thirty times the daily cap, "
+                        "or the cap per run times the scheduled runs if that is "
+                        "less and nothing else starts it; manual runs are extra "
+                        "then.",
                     },
                 }
             ),
@@ -60,6 +61,6 @@ FORECAST_SCHEMA: Final[dict[str, Any]] = {
             "sentence": _SENTENCE,
         }
     ),
-    "description": "What it will cost in the next thirty days, as a range next to its caps. A "
-    "month is never above them.",
+    "description": "Cost of the next thirty days, as a range next to its caps. A month never "
+    "exceeds them.",
 }

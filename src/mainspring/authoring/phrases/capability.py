@@ -27,9 +27,9 @@ _CHOICE: Final = object_of(
     {
         "sentence": _TEXT,
         "crons": {"type": "array", "items": _TEXT},
-        "timezone": {"description": "Null while it is not known.", "type": ["string", "null"]},
+        "timezone": {"description": "null: not known yet.", "type": ["string", "null"]},
         "when": {
-            "description": "A condition for the steps, where the schedule alone fires too often.",
+            "description": "A condition for the steps, if the schedule alone fires too often.",
             "type": ["string", "null"],
         },
     },
@@ -40,13 +40,17 @@ _READING: Final = object_of(
     {
         "span": _SPAN,
         "triggers": {
-            "description": "The config of one schedule trigger each.",
+            "description": "Config of one schedule trigger each.",
             "type": "array",
             "minItems": 1,
             "items": object_of({"cron": _TEXT, "timezone": _ZONE}, ["cron", "timezone"]),
         },
         "sentence": _TEXT,
-        "assumptions": {"description": "What was not said.", "type": "array", "items": _TEXT},
+        "assumptions": {
+            "description": "What the text did not say.",
+            "type": "array",
+            "items": _TEXT,
+        },
         "next": {"type": "array", "items": MOMENT, "maxItems": MOMENTS},
     },
     ["span", "triggers", "sentence", "assumptions", "next"],
@@ -88,7 +92,7 @@ _ANSWER: Final = {
     "readings": {"type": "array", "items": _READING},
     "clarifications": {"type": "array", "items": _QUESTION},
     "refusals": {"type": "array", "items": _REFUSAL},
-    "cut": {"description": "The text was too long to be read to its end.", "type": "boolean"},
+    "cut": {"description": "The text was too long and was cut.", "type": "boolean"},
 }
 ANSWER: Final = schema_with_examples(
     _ANSWER,

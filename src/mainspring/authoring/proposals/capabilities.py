@@ -153,12 +153,12 @@ LISTED: Final = build_object_schema(
 REVIEWED: Final = build_object_schema(
     {
         "questions": {
-            "description": "Values that it lacks.",
+            "description": "Missing values.",
             "type": "array",
             "items": QUESTION,
         },
         "problems": {
-            "description": "What keeps it from being saved.",
+            "description": "Errors that prevent saving.",
             "type": "array",
             "items": FINDING,
         },

@@ -166,12 +166,12 @@ SAVED: Final = build_object_schema(
     {
         "automation_id": _ID,
         "version": {"type": "integer", "minimum": 1},
-        "changed": {"description": "Whether this is news.", "type": "boolean"},
+        "changed": {"description": "Whether anything changed.", "type": "boolean"},
         "state": {"enum": ["active", "paused"]},
         "name": _TEXT,
         "admin_url": _TEXT,
         "widened": {
-            "description": "What runs may call now and might not before.",
+            "description": "Capabilities that runs can call now and could not before.",
             "type": "array",
             "items": _GRANT,
         },
@@ -211,14 +211,14 @@ DISCARDED: Final = build_object_schema(
 HEAD: Final[dict[str, Schema]] = {
     "proposal_id": _ID,
     "status": {
-        "description": "asks: questions are open. invalid: something is wrong. ready: a person "
-        "can save it. saved: they have.",
+        "description": "asks: questions are open. invalid: it has errors. ready: a person can "
+        "save it. saved: it was saved.",
         "enum": ["asks", "invalid", "ready", "saved"],
     },
     "revision": {"type": "integer", "minimum": 1},
-    "digest": {"description": "One word for exactly this definition.", "type": "string"},
+    "digest": {"description": "Identifies exactly this definition.", "type": "string"},
     "request": _TEXT,
-    "automation_id": {"description": "What it changes; null: it is new.", **_MAYBE_ID},
+    "automation_id": {"description": "The automation it changes; null: a new one.", **_MAYBE_ID},
     "base_version": {"type": ["integer", "null"]},
     "created_at": _MOMENT,
     "expires_at": _MOMENT,
@@ -240,8 +240,8 @@ QUESTION: Final = build_object_part(
     {
         "id": _TEXT,
         "kind": {
-            "description": "value: put there as it is. schedule: words for a time, or cron and "
-            "timezone. time_zone: a zone or a place. words: more of the request.",
+            "description": "value: used as given. schedule: a phrase, or cron and timezone. "
+            "time_zone: a zone or a place. words: more of the request.",
             "enum": list(KINDS),
         },
         "pointer": _TEXT,
@@ -268,8 +268,8 @@ _MATCH: Final = build_object_part(
         "name": _TEXT,
         "state": _TEXT,
         "how": {
-            "description": "strict: the same board and list field, and one moment can wake both. "
-            "board: the same board. alike: it means something alike.",
+            "description": "strict: same board and list field, and one fire time can start both. "
+            "board: same board. alike: similar purpose.",
             "enum": ["strict", "board", "alike"],
         },
         "admin_url": _TEXT,
@@ -278,7 +278,7 @@ _MATCH: Final = build_object_part(
 REVIEW_OF: Final = build_object_part(
     {
         "summary": {"description": "What it does, by rules.", **_TEXT},
-        "opinion": {"description": "What a model says of it; null: none did.", **MAYBE_NAME},
+        "opinion": {"description": "A model's opinion; null: none.", **MAYBE_NAME},
         "explained": {"description": "Sentence by sentence, by rules.", **_TEXTS},
         "flags": {"type": "array", "items": FLAG_SCHEMA},
         "impact": IMPACT_SCHEMA,
@@ -290,7 +290,7 @@ REVIEW_OF: Final = build_object_part(
             }
         ),
         "change": {
-            "description": "What is different from what it changes; null: it is new.",
+            "description": "Differences from what it changes; null: a new one.",
             **build_object_part(
                 {
                     "changes": {"type": "array", "items": _ANY_OBJECT},
@@ -308,12 +308,12 @@ REVIEW_OF: Final = build_object_part(
 WHOLE: Final[dict[str, Schema]] = {
     **HEAD,
     "definition": {
-        "description": "What would be saved; where a question is open, its value is missing.",
+        "description": "What would be saved; values of open questions are missing.",
         "type": "object",
     },
     "questions": {"type": "array", "items": QUESTION},
     "problems": {"type": "array", "items": FINDING},
-    "notes": {"description": "What had to be assumed, and what found no place.", **_TEXTS},
+    "notes": {"description": "Assumptions, and parts of the request that were not used.", **_TEXTS},
     "made_by": _MADE_BY,
     "talk": {
         "type": "array",
@@ -321,8 +321,8 @@ WHOLE: Final[dict[str, Schema]] = {
     },
     "review": REVIEW_OF,
     "rehearsal": {
-        "description": "The call that shows what it would have done with what came before; null: "
-        "it is new, or what it changes has not fired yet.",
+        "description": "The call that rehearses it on past fire times; null: a new one, or no "
+        "past fire times.",
         **build_object_part({"tool": _TEXT, "arguments": _ANY_OBJECT}),
         "type": ["object", "null"],
     },

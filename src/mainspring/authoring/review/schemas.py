@@ -18,16 +18,16 @@ def _text(description: str) -> dict[str, Any]:
 
 
 _NAMES: Final = _list({"type": "string"})
-_STEPS: Final = {**_NAMES, "description": "The steps that need it."}
+_STEPS: Final = {**_NAMES, "description": "Steps that need it."}
 
 FLAG_SCHEMA: Final[dict[str, Any]] = build_object_part(
     {
-        "pointer": _text("The place in the definition, as a JSON pointer."),
-        "code": _text("The kind of flag."),
+        "pointer": _text("JSON pointer into the definition."),
+        "code": _text("Kind of flag."),
         "text": {"type": "string", "maxLength": LONGEST_SENTENCE},
         "level": {"enum": ["note", "warning"]},
         "by": {"enum": ["rules", "model"]},
-        "suggestion": _text("What could be done about it."),
+        "suggestion": _text("Possible remedy."),
     },
     ["pointer", "code", "text", "level", "by"],
 )
@@ -36,10 +36,10 @@ IMPACT_SCHEMA: Final[dict[str, Any]] = build_object_part(
         "outside": _list(
             build_object_part(
                 {
-                    "system": _text("The system, by the name that people know."),
+                    "system": _text("Product name of the system."),
                     "hosts": {
                         **_NAMES,
-                        "description": "Where it is, as far as the definition says.",
+                        "description": "Its hosts, if the definition names them.",
                     },
                     "why": _STEPS,
                     "effect": {"enum": ["read", "send"]},
@@ -49,10 +49,10 @@ IMPACT_SCHEMA: Final[dict[str, Any]] = build_object_part(
         "grants": _list(
             build_object_part(
                 {
-                    "capability": _text("What may be called."),
+                    "capability": _text("What it can call."),
                     "label": _text("What it does, in a few words."),
                     "effect": {"enum": ["read", "keep", "send"]},
-                    "params": {"type": "object", "description": "The bounds on its arguments."},
+                    "params": {"type": "object", "description": "Limits of its arguments."},
                     "waits_for_person": {"type": "boolean"},
                 }
             )
@@ -71,16 +71,16 @@ IMPACT_SCHEMA: Final[dict[str, Any]] = build_object_part(
         "secrets": _list(
             build_object_part(
                 {
-                    "name": _text("The secret's name; never its value."),
-                    "hosts": {**_NAMES, "description": "The hosts it goes to."},
-                    "capabilities": {**_NAMES, "description": "What it is used with."},
+                    "name": _text("Name of the secret; never its value."),
+                    "hosts": {**_NAMES, "description": "Hosts it is sent to."},
+                    "capabilities": {**_NAMES, "description": "Capabilities that use it."},
                 }
             )
         ),
         "wakes": _list(
             build_object_part(
                 {
-                    "type": _text("The kind of trigger, or manual."),
+                    "type": _text("Kind of trigger, or manual."),
                     "when": _text("When, in words."),
                     "by": _text("Who or what can start it."),
                     "enabled": {"type": "boolean"},
@@ -97,33 +97,33 @@ IMPACT_SCHEMA: Final[dict[str, Any]] = build_object_part(
                     }
                 )
             ),
-            "description": "What waits in the inbox until a person agrees.",
+            "description": "What waits in the inbox for a person.",
         },
         "writes": {
             **_list(
                 build_object_part(
                     {
                         "step": _text("The step that sends it."),
-                        "capability": _text("What it is sent with."),
+                        "capability": _text("The capability that sends it."),
                         "label": _text("What that does, in a few words."),
-                        "says": _text("What is sent and where to, in words."),
+                        "says": _text("What is sent and where, in words."),
                         "account": {
                             "type": ["string", "null"],
-                            "description": "The account that sends it; null: none of the owner's accounts.",  # noqa: E501
+                            "description": "The account that sends it; null: none of the owner's.",
                         },
                         "text": {
                             "type": ["string", "null"],
-                            "description": "The outgoing template; null: it is made in the run.",
+                            "description": "The text template; null: it is made in the run.",
                         },
                         "mode": {"enum": ["ask", "automatic"]},
-                        "pointer": _text("Where its approval mode is written, as a JSON pointer."),
+                        "pointer": _text("JSON pointer of its approval mode."),
                         "values": build_object_part(
                             {
                                 "ask": {
-                                    "description": "What is written there so that each one is a draft."  # noqa: E501
+                                    "description": "The value that makes each one a draft."
                                 },
                                 "automatic": {
-                                    "description": "What is written there to send it without asking."  # noqa: E501
+                                    "description": "The value that sends it without approval."
                                 },
                             }
                         ),
@@ -134,7 +134,8 @@ IMPACT_SCHEMA: Final[dict[str, Any]] = build_object_part(
                     }
                 )
             ),
-            "description": "Each outside write, whether a person is asked each time, and the choice.",  # noqa: E501
+            "description": "Each outside write, whether a person approves each one, and the "
+            "alternatives.",
         },
     }
 )

@@ -50,7 +50,7 @@ _HEALTH: Final = {
             "label": _TEXT,
             "health": {
                 "enum": ["ok", "failing", "reconnect", "unknown"],
-                "description": "reconnect: it is not let in until somebody connects it again.",
+                "description": "reconnect: access is denied until it is connected again.",
             },
             "failures_in_row": {"type": "integer", "minimum": 0},
             "last_ok_at": _MOMENT,
@@ -58,17 +58,16 @@ _HEALTH: Final = {
             "last_error": _WRONG,
             "scopes": {"type": "array", "items": _TEXT},
             "settings": {"type": "object"},
-            "access_ends_at": {**_MOMENT, "description": "It is renewed before that by itself."},
+            "access_ends_at": {**_MOMENT, "description": "It is refreshed before."},
             "connected_at": {"type": "string", "format": "date-time"},
             "automation_id": {
                 "type": ["string", "null"],
                 "format": "uuid",
-                "description": "What reads from it again and again, if watch_integration was "
-                "asked for that.",
+                "description": "The automation of watch_integration, if any.",
             },
             "owner": {
                 "enum": ["member", "workspace"],
-                "description": "workspace: every member's automations may use it.",
+                "description": "workspace: every member's automations can use it.",
             },
             "held_by": {**_ID, "description": "The member who connected it."},
         }
@@ -83,7 +82,7 @@ _ADAPTER: Final = build_object_part(
         "connection": {"enum": ["needed", "used", "none"]},
         "fields": {
             "type": "array",
-            "description": "What a reference consists of.",
+            "description": "Parts of a ref.",
             "items": build_object_part(
                 {"name": _TEXT, "label": _TEXT, "placeholder": _TEXT, "required": _BOOL}
             ),
@@ -95,7 +94,7 @@ _ADAPTER: Final = build_object_part(
                     "id": _TEXT,
                     "label": _TEXT,
                     "description": _TEXT,
-                    "sample": {"type": "object", "description": "Arguments to begin with."},
+                    "sample": {"type": "object", "description": "Example arguments."},
                 }
             ),
         },
@@ -103,7 +102,7 @@ _ADAPTER: Final = build_object_part(
 )
 _INTEGRATION: Final = build_object_part(
     {
-        "name": {**_TEXT, "description": "The source key for fetch and act."},
+        "name": {**_TEXT, "description": "Source key for fetch and act."},
         "label": _TEXT,
         "oauth_provider": _NULL_TEXT,
         "supports": build_object_part({"fetch": _BOOL, "act": _BOOL, "adapter": _BOOL}),
@@ -112,25 +111,27 @@ _INTEGRATION: Final = build_object_part(
         "description": _TEXT,
         "state": {
             "enum": list(STATES),
-            "description": "reconnect: connect it again. not_needed: nobody has to connect. "
-            "operator: the operator has not set it up. secret_missing: it needs a secret.",
+            "description": "reconnect: connect it again. not_needed: no connection is needed. "
+            "operator: the operator has not configured it. secret_missing: it "
+            "needs a secret.",
         },
-        "account": {**_NULL_TEXT, "description": "Who the connection is over there."},
+        "account": {**_NULL_TEXT, "description": "The account at the provider."},
         "tier": {"enum": list(TIERS)},
         "auth": {"enum": ["none", "operator", "secret", "token", "oauth"]},
-        "how": {**_TEXT, "description": "How somebody is let in."},
+        "how": {**_TEXT, "description": "How to authenticate."},
         "fields": {"type": "array", "items": _FIELD},
-        "connect_url": {**_TEXT, "description": "The page on which it is connected."},
+        "connect_url": {**_TEXT, "description": "The page to connect it."},
         "connection": _HEALTH,
         "adapters": {
             "type": "array",
             "items": _ADAPTER,
-            "description": "What boards can be linked to.",
+            "description": "What boards can link to.",
         },
         "prompts_over": {
             "enum": ["chat", "account", None],
-            "description": "How a member is asked there. chat: in the chat that they link with "
-            "their connection; account: as the account that they link; null: they cannot be.",
+            "description": "How members are asked there. chat: in the chat that they link with "
+            "their connection; account: as the account that they link; null: not "
+            "possible.",
         },
     }
 )
@@ -256,8 +257,8 @@ CONNECTED: Final = build_object_schema(
         "integration": _INTEGRATION,
         "sign_in_url": {
             **_NULL_TEXT,
-            "description": "Where to sign in, in the browser in which you use Mainspring; it is "
-            "connected once you come back.",
+            "description": "Open it in the browser where you use Mainspring; it is connected when "
+            "you return.",
         },
         "note": _NULL_TEXT,
     },
@@ -272,7 +273,10 @@ ONE: Final = build_object_schema(
     [({}, "which one?"), ({"integration": "Google Mail"}, "names are in small letters")],
 )
 SIGN_IN: Final = build_object_schema(
-    {"sign_in_url": _TEXT, "redirect_url": {**_TEXT, "description": "Where you come back to."}},
+    {
+        "sign_in_url": _TEXT,
+        "redirect_url": {**_TEXT, "description": "Where the provider returns to."},
+    },
     ["sign_in_url", "redirect_url"],
     [
         {
@@ -285,7 +289,7 @@ SIGN_IN: Final = build_object_schema(
 DISCONNECTED: Final = build_object_schema(
     {
         "disconnected": _BOOL,
-        "note": {**_TEXT, "description": "Why the provider still knows of it, where it does."},
+        "note": {**_TEXT, "description": "Why it was not revoked at the provider, if so."},
     },
     ["disconnected"],
     [{"disconnected": True}],
@@ -351,7 +355,7 @@ SET_CLIENT: Final = build_object_schema(
 CLIENT_SET: Final = build_object_schema(
     {
         "client": _CLIENT,
-        "redirect_url": {**_TEXT, "description": "Register this address at the provider."},
+        "redirect_url": {**_TEXT, "description": "Register this redirect URI at the provider."},
     },
     ["client", "redirect_url"],
     [{"client": _A_CLIENT, "redirect_url": _BACK}],
@@ -373,8 +377,7 @@ CLIENTS: Final = build_object_schema(
                     "has_client": _BOOL,
                 }
             ),
-            "description": "Every provider that people can sign in at, and the address that has "
-            "to be registered there.",
+            "description": "Each provider with the redirect URI to register there.",
         },
     },
     ["clients", "providers"],

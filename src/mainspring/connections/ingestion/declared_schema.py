@@ -197,7 +197,7 @@ OUTPUT: Final = build_object_schema(
         "source": {"type": "string"},
         "op": {"type": "string"},
         "ingested_count": {
-            "description": "How many pages are new or say something new.",
+            "description": "New and changed pages.",
             "type": "integer",
         },
         "page_slugs": {
@@ -206,7 +206,7 @@ OUTPUT: Final = build_object_schema(
             "items": {"type": "string"},
         },
         "errors": {
-            "description": "What could not be read or kept; the others went on.",
+            "description": "Items that could not be read or stored; the rest succeeded.",
             "type": "array",
             "items": build_object_part(
                 {
@@ -216,7 +216,7 @@ OUTPUT: Final = build_object_schema(
                 }
             ),
         },
-        "more": {"description": "There is more, for the next run.", "type": "boolean"},
+        "more": {"description": "There is more for the next run.", "type": "boolean"},
         "note": {"type": "string"},
     },
     ["source", "op", "ingested_count", "page_slugs", "more"],

@@ -90,7 +90,7 @@ _ERROR: Final[Schema] = {
     "type": "object",
     "required": ["source_ref", "detail"],
     "properties": {
-        "source_ref": {"type": "string", "description": "Which item it is, over there."},
+        "source_ref": {"type": "string", "description": "The item at the source."},
         "detail": {"type": "string"},
         "code": {"type": "string"},
     },
@@ -108,11 +108,11 @@ FETCHED: Final[Schema] = {
     ],
     "properties": {
         "source": {"type": "string"},
-        "request": {"type": "string", "description": "What was asked for, as text."},
+        "request": {"type": "string", "description": "The request as text."},
         "brain_id": {"type": "string", "format": "uuid"},
         "ingested_count": {
             "type": "integer",
-            "description": "How many pages are new or say something new.",
+            "description": "New and changed pages.",
         },
         "page_slugs": {
             "type": "array",
@@ -122,7 +122,7 @@ FETCHED: Final[Schema] = {
         "errors": {
             "type": "array",
             "items": _ERROR,
-            "description": "What could not be read or kept; the others went on.",
+            "description": "Items that could not be read or stored; the rest succeeded.",
         },
         "translation_log": {
             "type": "array",
@@ -180,7 +180,7 @@ POLLED: Final[Schema] = {
         "ingested_count": {"type": "integer"},
         "page_slugs": {"type": "array", "items": {"type": "string"}},
         "errors": {"type": "array", "items": _ERROR},
-        "more": {"type": "boolean", "description": "There is more to be read at once."},
+        "more": {"type": "boolean", "description": "There is more to read now."},
         "note": {"type": "string"},
     },
     "examples": [

@@ -41,7 +41,7 @@ _CONNECTION: Final = build_object_part(
         "auth": {"enum": ["none", "bearer", "oauth"]},
         "health": {
             "enum": ["ok", "failing", "sign_in", "unknown"],
-            "description": "sign_in: it waits for somebody to sign in there.",
+            "description": "sign_in: a person has to sign in.",
         },
         "failures_in_row": _COUNT,
         "last_ok_at": _MOMENT,
@@ -78,25 +78,25 @@ _A_CONNECTION: Final[dict[str, Any]] = {
 _TOOL: Final = build_object_part(
     {
         "name": _TEXT,
-        "capability": {**_TEXT, "description": "By which steps, agents and scripts call it."},
+        "capability": {**_TEXT, "description": "Name for steps, agents and scripts."},
         "state": {"enum": _STATES},
         "title": _TEXT,
         "description": _TEXT,
         "effect": {"enum": ["read", "send"]},
-        "effect_because": {**_TEXT, "description": "What tells that."},
+        "effect_because": {**_TEXT, "description": "How the effect was determined."},
         "side_effects": {**_WORDS, "description": "READS, WRITES, DELETES and USER_VISIBLE."},
         "hints": {
             "type": "object",
-            "description": "What the server says of it: readOnlyHint, destructiveHint and others.",
+            "description": "Hints of the server: readOnlyHint, destructiveHint and others.",
         },
         "hash": _HASH,
         "differences": {
             **_WORDS,
-            "description": "What is otherwise than what was agreed to; of many tools that changed "
-            "it is told for the first ones, and for each that is asked for by itself.",
+            "description": "Changes since it was agreed to; with many changed tools, only for the "
+            "first ones and for a tool requested by name.",
         },
-        "reason": {**_NULL_TEXT, "description": "Why it cannot be used at all."},
-        "used_by": {**_WORDS, "description": "The automations that were granted it."},
+        "reason": {**_NULL_TEXT, "description": "Why it cannot be used."},
+        "used_by": {**_WORDS, "description": "Automations with a grant for it."},
         "agreed_at": _MOMENT,
         "agreed_by": {"type": ["string", "null"], "format": "uuid"},
         "input_schema": {"type": ["object", "null"]},
@@ -174,12 +174,12 @@ CONNECTED: Final = build_object_schema(
         "tools": {"type": "array", "items": _TOOL},
         "sign_in_url": {
             **_NULL_TEXT,
-            "description": "Where to sign in first; its tools are looked at after that.",
+            "description": "Sign in here first; its tools are listed after that.",
         },
         "inherited_by": {
             **_WORDS,
-            "description": "The automations that were granted tools under this alias before. "
-            "If there are any, nothing is agreed to by connecting.",
+            "description": "Automations with grants under this alias. If there are any, "
+            "connecting agrees to no tools.",
         },
     },
     ["connection", "tools", "sign_in_url", "inherited_by"],

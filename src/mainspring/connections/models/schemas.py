@@ -34,7 +34,7 @@ _MODEL: Final = {
 }
 _KIND: Final = {
     "enum": ["anthropic", "openai", "groq", "compatible"],
-    "description": "The language that is spoken there, and whose price list holds.",
+    "description": "The API dialect and price list.",
 }
 _USD: Final = {"type": "number", "minimum": 0, "maximum": MOST_USD}
 _TOLD_USD: Final = {"type": "string"}
@@ -57,7 +57,7 @@ _PRICE: Final = {
         _NEEDED_RATES,
     ),
     "type": ["object", "null"],
-    "description": "In dollars for a million tokens; above: when more is read at once.",
+    "description": "US dollars per million tokens; above: the price of large requests.",
 }
 _A_PRICE: Final = {"input_usd_per_million": "3", "output_usd_per_million": "15"}
 
@@ -209,7 +209,7 @@ DISCONNECTED: Final = build_object_schema(
         "needed_by": {
             "type": "array",
             "items": {"type": "string"},
-            "description": "The active automations here that name it, and fail from now on.",
+            "description": "Active automations that use it and fail from now on.",
         },
     },
     ["disconnected", "needed_by"],

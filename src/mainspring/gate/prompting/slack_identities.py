@@ -240,7 +240,7 @@ _SHOWN: Final = build_object_schema(
         },
         "request_url": {
             "type": "string",
-            "description": "The Request URL of the Slack app's interactivity and of its command.",
+            "description": "Request URL for the Slack app's interactivity and command.",
         },
     },
     ["linked", "team_id", "user_id", "linked_at", "connected", "signing_secret", "request_url"],
@@ -259,7 +259,7 @@ _SHOWN: Final = build_object_schema(
 )
 _CODE: Final = build_object_schema(
     {
-        "command": {"type": "string", "description": "What to enter in Slack."},
+        "command": {"type": "string", "description": "Enter it in Slack."},
         "code": {"type": "string"},
         "expires_at": {"type": "string", "format": "date-time"},
         "linked": {"type": "boolean", "description": "Whether an account is linked already."},

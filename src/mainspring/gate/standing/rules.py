@@ -249,7 +249,7 @@ async def list_rules(
     automation_id: UUID | None,
     most: int,
 ) -> list[dict[str, Any]]:
-    """The newest first."""
+    """Newest first."""
     rows = await tx.fetch(_LIST, workspace_id, status, automation_id, most)
     return [dict(row) for row in rows]
 

@@ -144,7 +144,7 @@ DELETE_INPUT: Final = build_object_schema(
     [({}, "it says which event"), ({"event_id": ""}, "it says which event")],
 )
 CREATED: Final = build_object_schema(
-    {"event_id": {"type": "string", "description": "Google's id of the event."}},
+    {"event_id": {"type": "string", "description": "Google's event id."}},
     ["event_id"],
     [{"event_id": "ms0f2a6c1be0d94c0f8f0c6a4c1f3d5e77"}],
     [({}, "what was made has an id")],
@@ -153,7 +153,7 @@ MODIFIED: Final = build_object_schema(
     {
         "modified_count": {
             "type": "integer",
-            "description": "How many events are different now; 0: it was gone already.",
+            "description": "Changed events; 0: it did not exist.",
             "minimum": 0,
         }
     },

@@ -11,7 +11,7 @@ from mainspring.contracts.object_schema import build_object_schema
 _TEXT: Final[dict[str, Any]] = {"type": "string"}
 _PAYLOAD: Final[Mapping[str, Any]] = build_object_schema(
     {
-        "event_id": {"type": "string", "description": "Google's id of the event."},
+        "event_id": {"type": "string", "description": "Google's event id."},
         "calendar_id": _TEXT,
         "calendar": {"type": "string", "description": "What the calendar is called."},
         "summary": _TEXT,

@@ -132,7 +132,7 @@ _OUTPUT: Final[dict[str, Any]] = {
     "required": ["channel_id", "message_id"],
     "properties": {
         "channel_id": {"type": "string"},
-        "message_id": {"type": "string", "description": "reply_to of an answer to it."},
+        "message_id": {"type": "string", "description": "Use as reply_to of a reply."},
     },
     "examples": [{"channel_id": "1100000000000000001", "message_id": "1100000000000000901"}],
     "x-mainspring-anti-examples": [

@@ -154,7 +154,7 @@ INPUT: Final = build_object_schema(
     ],
 )
 _OUTPUT: Final = build_object_schema(
-    {"file_id": {"type": "string", "description": "Drive's id of the file."}},
+    {"file_id": {"type": "string", "description": "Drive's file id."}},
     ["file_id"],
     [{"file_id": "1AbCdEfGh"}],
     [({}, "what was made has an id")],

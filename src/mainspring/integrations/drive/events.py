@@ -11,7 +11,7 @@ from mainspring.contracts.object_schema import build_object_schema
 _TEXT: Final[dict[str, Any]] = {"type": "string"}
 _PAYLOAD: Final[Mapping[str, Any]] = build_object_schema(
     {
-        "file_id": {"type": "string", "description": "Drive's id of the file."},
+        "file_id": {"type": "string", "description": "Drive's file id."},
         "name": _TEXT,
         "mime_type": _TEXT,
         "owners": {"type": "array", "items": _TEXT},

@@ -251,16 +251,16 @@ _OUTPUT: dict[str, Any] = {
     "properties": {
         "message_id": {
             "type": "string",
-            "description": "The mail's own name; a repeat of the same call has the same one.",
+            "description": "Message-ID; a repeated call has the same one.",
         },
         "accepted": {
             "type": "array",
-            "description": "Whom the mail server took the mail for.",
+            "description": "Recipients that the mail server accepted.",
             "items": {"type": "string"},
         },
         "refused": {
             "type": "array",
-            "description": "Whom it refused while it took the mail for others.",
+            "description": "Recipients that it refused.",
             "items": {
                 "type": "object",
                 "additionalProperties": False,

@@ -72,7 +72,7 @@ _OUTPUT: dict[str, Any] = {
     "properties": {
         "message_id": {
             "type": "string",
-            "description": "The mail's own name; a repeat of the same call has the same one.",
+            "description": "Message-ID; a repeated call has the same one.",
         }
     },
     "examples": [{"message_id": "<0f2a6c1be0d94c0f8f0c6a4c1f3d5e77@example.com>"}],

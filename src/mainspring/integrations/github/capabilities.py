@@ -29,7 +29,7 @@ from mainspring.integrations.github.names import OWNER, REPO
 # GitHub's limits.
 _TITLE: Final = 256
 _BODY: Final = 65_536
-_URL: Final[dict[str, Any]] = {"type": "string", "description": "Where people see it."}
+_URL: Final[dict[str, Any]] = {"type": "string", "description": "Its page."}
 _NUMBER: Final[dict[str, Any]] = {
     "type": "integer",
     "description": "Of the issue or pull request.",
@@ -92,7 +92,8 @@ ISSUE_OUTPUT: Final = build_object_schema(
         "url": _URL,
         "left_out": {
             "type": "array",
-            "description": "Labels and people that GitHub did not take over: the account may not.",
+            "description": "Labels and assignees that GitHub did not accept because of the "
+            "account's permissions.",
             "items": {"type": "string"},
         },
     },
@@ -133,7 +134,7 @@ COMMENT_INPUT: Final = build_object_schema(
 COMMENT_OUTPUT: Final = build_object_schema(
     {
         "issue_number": _NUMBER,
-        "comment_id": {"type": "integer", "description": "The comment's own number."},
+        "comment_id": {"type": "integer", "description": "Number of the comment."},
         "url": _URL,
     },
     ["issue_number", "comment_id", "url"],

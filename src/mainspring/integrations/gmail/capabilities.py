@@ -240,7 +240,7 @@ INPUT: Final = build_object_schema(
     ],
 )
 _OUTPUT: Final = build_object_schema(
-    {"message_id": {"type": "string", "description": "Gmail's id of the message."}},
+    {"message_id": {"type": "string", "description": "Gmail's message id."}},
     ["message_id"],
     [{"message_id": "18c2a1f0b3d4e5f6"}],
     [({}, "what was sent has an id")],

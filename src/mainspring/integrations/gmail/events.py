@@ -11,7 +11,7 @@ from mainspring.contracts.object_schema import build_object_schema
 _TEXT: Final[dict[str, Any]] = {"type": "string"}
 _PAYLOAD: Final[Mapping[str, Any]] = build_object_schema(
     {
-        "message_id": {"type": "string", "description": "Gmail's id of the message."},
+        "message_id": {"type": "string", "description": "Gmail's message id."},
         "thread_id": {"type": "string", "description": "The conversation that it belongs to."},
         "from": {"type": "string", "description": "The sender, as the message says it."},
         "to": _TEXT,

@@ -211,9 +211,9 @@ _INPUT: Final = build_object_schema(
 )
 _OUTPUT: Final = build_object_schema(
     {
-        "id": {"type": "string", "description": "The issue's id."},
-        "identifier": {"type": "string", "description": "What people call it, such as ENG-7."},
-        "url": {"type": "string", "description": "Where people see it."},
+        "id": {"type": "string"},
+        "identifier": {"type": "string", "description": "Such as ENG-7."},
+        "url": {"type": "string", "description": "Its page."},
     },
     ["id", "identifier", "url"],
     [

@@ -99,8 +99,8 @@ _INPUT: Final = build_object_schema(
 )
 _OUTPUT: Final = build_object_schema(
     {
-        "update_id": {"type": "string", "description": "The update's number."},
-        "item_id": {"type": "string", "description": "The item that it stands on."},
+        "update_id": {"type": "string", "description": "Number of the update."},
+        "item_id": {"type": "string", "description": "Item of the update."},
     },
     ["update_id", "item_id"],
     [{"update_id": "3456789012", "item_id": "1234567890"}],

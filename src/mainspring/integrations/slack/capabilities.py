@@ -197,10 +197,10 @@ _OUTPUT: dict[str, Any] = {
     "additionalProperties": False,
     "required": ["channel", "ts"],
     "properties": {
-        "channel": {"type": "string", "description": "The id of the channel it went to."},
+        "channel": {"type": "string", "description": "Id of the channel."},
         "ts": {
             "type": "string",
-            "description": "The message's own name; thread_ts of an answer to it.",
+            "description": "Id of the message; use as thread_ts of a reply.",
         },
     },
     "examples": [{"channel": "C0123456789", "ts": "1503435956.000247"}],

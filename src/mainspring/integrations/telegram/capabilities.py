@@ -102,7 +102,7 @@ _OUTPUT: dict[str, Any] = {
     "properties": {
         "message_id": {
             "type": "integer",
-            "description": "The message's own number in the chat.",
+            "description": "Id of the message in the chat.",
         }
     },
     "examples": [{"message_id": 128}],

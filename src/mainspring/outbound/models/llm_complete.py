@@ -128,7 +128,7 @@ OUTPUT_SCHEMA: Final[dict[str, Any]] = {
     "additionalProperties": False,
     "required": ["text", "model", "usage", "stop_reason"],
     "properties": {
-        "text": {"type": "string", "description": "What the model wrote."},
+        "text": {"type": "string", "description": "Output text."},
         "model": {"type": "string", "description": "The model that answered."},
         "usage": {
             "type": "object",
@@ -141,7 +141,7 @@ OUTPUT_SCHEMA: Final[dict[str, Any]] = {
         },
         "stop_reason": {
             "type": "string",
-            "description": "Why it stopped; max_tokens when there was more to say.",
+            "description": "max_tokens: the output was cut.",
         },
     },
     "examples": [

@@ -55,9 +55,9 @@ _THING: Final = build_object_part(
         "name": _TEXT,
         "path": _TEXT,
         "what": {"enum": ["made", "unchanged", "changed", "renamed"]},
-        "id": {"description": "What it is here; null where it is not there yet.", **_MAYBE},
+        "id": {"description": "Its id here; null: it does not exist yet.", **_MAYBE},
         "renamed_from": _MAYBE,
-        "consent_id": {"description": "What waits for a person, of an automation.", **_MAYBE},
+        "consent_id": {"description": "The consent that an automation waits for.", **_MAYBE},
     }
 )
 _COUNT: Final[JsonSchema] = {"type": "integer", "minimum": 0}
@@ -66,9 +66,9 @@ _ROWS: Final = build_object_part(
         "board": _TEXT,
         "path": _TEXT,
         "dataset": _TEXT,
-        "added": {"description": "Rows that are new here.", **_COUNT},
-        "unchanged": {"description": "Rows that are here and say the same.", **_COUNT},
-        "left": {"description": "Rows that were left out; left says why.", **_COUNT},
+        "added": {"description": "Added rows.", **_COUNT},
+        "unchanged": {"description": "Identical rows.", **_COUNT},
+        "left": {"description": "Skipped rows; left says why.", **_COUNT},
     }
 )
 _SOME_ROWS: Final = {
@@ -168,13 +168,12 @@ def _import(dependencies: WorkflowDependencies) -> Capability:
                 "dry_run": {"type": "boolean"},
                 "things": {"type": "array", "items": _THING},
                 "rows": {
-                    "description": "What became of the rows of each dataset that has some.",
+                    "description": "Result for each dataset with rows.",
                     "type": "array",
                     "items": _ROWS,
                 },
                 "left": {
-                    "description": "What of the files was not brought in, or is here and not in "
-                    "them, and why.",
+                    "description": "What was not imported, or exists only here, with the reason.",
                     "type": "array",
                     "items": build_object_part({"path": _TEXT, "why": _TEXT}),
                 },

@@ -194,9 +194,9 @@ class AdditionShape(_Shape):
     """One thing that an automation may do beyond what a person has agreed to."""
 
     kind: str
-    pointer: str = Field(description="Where in the definition it stands.")
+    pointer: str = Field(description="Place in the definition.")
     says: str = Field(description="The sentence for the person who is asked.")
-    capability: str | None = Field(None, description="What is called for it, if anything.")
+    capability: str | None = Field(None, description="The capability it calls, if any.")
 
 
 class ConsentShape(_Shape):

@@ -102,7 +102,7 @@ def installation_families(
     late = vitals.schedule_seconds or 0.0
     rows = (
         ("due_runs", "Runs whose time has come and that no worker has taken.", due),
-        ("oldest_due_run_seconds", "How long the oldest of them waits.", vitals.run_seconds or 0),
+        ("oldest_due_run_seconds", "Age of the oldest due run.", vitals.run_seconds or 0),
         ("workers", "Workers with a living lease.", vitals.workers),
         ("overdue_schedules", "Schedules that should have fired.", vitals.overdue_schedules),
         ("oldest_due_schedule_seconds", "How late the latest of all schedules is.", late),

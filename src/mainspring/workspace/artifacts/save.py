@@ -124,8 +124,8 @@ def output_schema() -> dict[str, Any]:
             "expires_at": {"type": ["string", "null"], "format": "date-time"},
             "url": {
                 "type": "string",
-                "description": "Only for a shared one: a link that needs no sign-in, "
-                "for a week at most.",
+                "description": "For visibility shared: a link without sign-in, valid for at most "
+                "a week.",
             },
         },
         "examples": [

@@ -212,7 +212,7 @@ def _build_page_schema() -> JsonSchema:
             "schema": DATASET_SCHEMA,
             "total": COUNT,
             "more_than_total": {
-                "description": "More rows were found than total, and nobody counted them.",
+                "description": "There are more matches than total.",
                 "type": "boolean",
             },
             "offset": {"type": ["integer", "null"]},
@@ -258,7 +258,7 @@ def _build_board_schema() -> JsonSchema:
         "forms": {"type": "array", "items": part},
         "dashboard": {**dashboard, "type": ["object", "null"]},
         "links": {
-            "description": "What its datasets are filled from, and how the last refresh went.",
+            "description": "Links that fill its datasets, with the last refresh.",
             **LINKS,
         },
     }

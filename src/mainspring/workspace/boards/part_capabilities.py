@@ -208,7 +208,7 @@ def _build_versions_capability() -> Capability:
             "part": {"enum": _PARTS},
             "name": {"type": "string"},
             "version": NUMBER,
-            "removed": {"description": "The part was taken away.", "type": "boolean"},
+            "removed": {"description": "The part was deleted.", "type": "boolean"},
             "revert_of": {"type": ["integer", "null"]},
             "by": BY,
             "created_at": MOMENT,

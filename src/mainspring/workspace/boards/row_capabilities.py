@@ -70,7 +70,7 @@ LOOKS: Final[dict[str, JsonSchema]] = {
 def build_summarize_capability() -> Capability:
     group = object_of(
         {
-            "value": {"description": "Null: rows without a value.", "type": ["string", "null"]},
+            "value": {"description": "null: rows without a value.", "type": ["string", "null"]},
             "rows": COUNT,
             "number": {"type": ["number", "null"]},
         },
@@ -113,7 +113,7 @@ def build_summarize_capability() -> Capability:
                 "board_id": ID,
                 "dataset": {"type": "string"},
                 "groups": {"type": "array", "items": group},
-                "of": {"description": "How many groups there are in all.", **COUNT},
+                "of": {"description": "Total number of groups.", **COUNT},
             },
             ["board_id", "dataset", "groups", "of"],
             [
@@ -171,7 +171,7 @@ def _append(limits: Limits) -> Capability:
             {
                 **_TOLD,
                 "appended": COUNT,
-                "skipped": {"description": "Rows that were there already.", **COUNT},
+                "skipped": {"description": "Rows that existed.", **COUNT},
                 "total": COUNT,
             },
             [*_TOLD, "appended", "skipped", "total"],

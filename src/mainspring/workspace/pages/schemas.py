@@ -52,7 +52,7 @@ _QUESTION: Final[JsonSchema] = {"type": "string", "minLength": 1, "maxLength": L
 _CURSOR: Final[JsonSchema] = {"type": "string", "minLength": 1, "maxLength": 200}
 _NEXT: Final[JsonSchema] = {
     "type": ["string", "null"],
-    "description": "The cursor of what comes next; null at the end.",
+    "description": "Cursor of the next page; null on the last page.",
 }
 _OR_NULL: Final[JsonSchema] = {"type": ["string", "null"]}
 
@@ -250,7 +250,7 @@ GET_INPUT: Final = shape(
 )
 _WHOLE: Final[JsonSchema] = {
     **_SUMMARY,
-    "markdown": {"type": "string", "description": "The whole text with its front matter."},
+    "markdown": {"type": "string", "description": "Full text with front matter."},
     "body": {"type": "string", "description": "Text without front matter."},
     "frontmatter": {"type": "object"},
     "provenance": {"type": "object"},
@@ -427,15 +427,15 @@ FETCH_INPUT: Final = shape(
 )
 _FOUND: Final[JsonSchema] = {
     "score": {"type": "number"},
-    "snippet": {"type": "string", "description": "A part of the body, as plain text."},
+    "snippet": {"type": "string", "description": "Part of the body as plain text."},
     "highlights": {
-        "description": "Where words stand in the snippet: [start, end) in characters.",
+        "description": "Matches in the snippet: [start, end) in characters.",
         "type": "array",
         "items": {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2},
     },
 }
 _USED: Final[JsonSchema] = {
-    "description": "The ways that were taken.",
+    "description": "Search methods used.",
     "type": "array",
     "items": {"enum": ["text", "trigram", "embedding"]},
 }
@@ -449,7 +449,7 @@ SEARCH_OUTPUT: Final = pages_output(
     _build_entry_schema(_FOUND), {"pages": [_FOUND_EXAMPLE], "used": ["text"]}, used=_USED
 )
 _PARTS: Final[JsonSchema] = {
-    "description": "For each way that found it: its place there, and its score there.",
+    "description": "Rank and score per search method.",
     "type": "object",
     "additionalProperties": {
         "type": "object",
@@ -466,6 +466,6 @@ QUERY_OUTPUT: Final = pages_output(
         "note": "No embedding model is set, so pages were found by words and titles alone.",
     },
     used=_USED,
-    model={"type": ["string", "null"], "description": "The model behind the vectors, if used."},
-    note={"type": ["string", "null"], "description": "Why a way was not taken."},
+    model={"type": ["string", "null"], "description": "Embedding model, if used."},
+    note={"type": ["string", "null"], "description": "Why a search method was not used."},
 )

@@ -36,7 +36,7 @@ _ROOM: Final = build_object_part(
     },
     ["id", "name", "members", "owners", "created_at"],
 )
-_NEXT: Final = {"type": ["string", "null"], "description": "The after of the next page."}
+_NEXT: Final = {"type": ["string", "null"], "description": "after of the next page."}
 _ADA: Final = {
     "id": _AN_ID,
     "email": "ada@example.org",
@@ -85,7 +85,7 @@ USER: Final = build_object_schema({"user": _PERSON}, ["user"], [{"user": _ADA}])
 LINKED: Final = build_object_schema(
     {
         "user": _PERSON,
-        "link": {"type": "string", "description": "Shown this once; it signs in once."},
+        "link": {"type": "string", "description": "Returned once; signs in once."},
     },
     ["user", "link"],
     [{"user": _ADA, "link": "https://example.org/sign-in#msl_…"}],

@@ -316,7 +316,10 @@ def _delete(dependencies: WorkflowDependencies) -> Capability:
             **_ID,
             "deleted": {"const": True},
             "automations_archived": _IDS,
-            "automations_kept": {"description": "Those of another workflow too.", **_IDS},
+            "automations_kept": {
+                "description": "Those that also belong to another workflow.",
+                **_IDS,
+            },
             "board_id": {"type": ["string", "null"]},
             "board_archived": {"type": "boolean"},
         },

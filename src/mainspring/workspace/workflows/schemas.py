@@ -96,7 +96,7 @@ FIELDS: Final[dict[str, JsonSchema]] = {
     "timezone": TIMEZONE,
 }
 WAITING: Final[JsonSchema] = {
-    "description": "Automations that could not be activated, and why.",
+    "description": "Automations that could not be activated, with the reason.",
     "type": "array",
     "items": object_of(
         {
@@ -145,13 +145,13 @@ STANDING: Final = object_of(
         "week": _TEXT,
         "scores": _SCORES,
         "slipping": {
-            "description": "Those that have come less than half as far as the time has.",
+            "description": "KPIs with less than half the progress expected by now.",
             **_SCORES,
         },
         "deadlines_passed": _DAYS,
         "deadlines_coming": _DAYS,
         "tasks_due": _TASKS,
-        "tasks_to_nudge": {"description": "Those nobody was reminded of yet.", **_TASKS},
+        "tasks_to_nudge": {"description": "Tasks without a reminder yet.", **_TASKS},
         "tasks_done": _TASKS,
     },
     ["day", "week", "scores", "slipping", "tasks_due", "tasks_to_nudge", "tasks_done"],
@@ -163,7 +163,7 @@ _ATTACHED: Final = object_of(
         "state": {"enum": ["active", "paused", "archived"]},
         "template": {"type": ["string", "null"]},
         "resumes": {
-            "description": "Whether it goes on when the workflow does.",
+            "description": "Whether it resumes with the workflow.",
             "type": "boolean",
         },
     }

@@ -38,7 +38,7 @@ class DraftShape(BaseModel):
     id: UUID
     status: DraftStatus = Field(description="Expired: its time was over before anybody agreed.")
     capability: str
-    preview: str = Field(description="What would happen, in a sentence.")
+    preview: str = Field(description="One sentence about the effect.")
     arguments: dict[str, Any] = Field(description="With secrets by name, and nothing hidden shown.")
     run_id: UUID | None = Field(description="The run that asked for it, if it was one.")
     step: str | None
@@ -59,17 +59,17 @@ class DraftShape(BaseModel):
     answered_by: UUID | None
     answered_at: datetime | None
     reason: str | None = Field(description="Why it was discarded, if that was said.")
-    result: Any = Field(description="What the capability answered.")
+    result: Any = Field(description="Result of the capability.")
     error: dict[str, Any] | None = Field(description="Why it failed.")
     revision: int = Field(description="More than 1: it was edited after it was made.")
     hash: str | None = Field(description="Of all that is shown here; it is confirmed with this.")
-    approved_hash: str | None = Field(description="Of the wording that was agreed to.")
+    approved_hash: str | None = Field(description="Of the approved text.")
     approvals: int = Field(description="How many people have agreed to this wording.")
-    batch_id: UUID | None = Field(description="Drafts of one turn have the same.")
+    batch_id: UUID | None = Field(description="Same for the drafts of one turn.")
     notify: list[str] = Field(description="Where people are told of it.")
-    source: str | None = Field(description="The integration, where it is one.")
+    source: str | None = Field(description="The integration, if any.")
     action: str
-    redraft_of: UUID | None = Field(description="The draft that it repeats.")
+    redraft_of: UUID | None = Field(description="The draft it copies.")
     awaited: bool = Field(description="Its run waits for the answer and goes on after it.")
     account: str | None = Field(description="The account that it leaves over, if it does so.")
     family: str = Field(description="What it is like where it arrives, such as email; or empty.")
