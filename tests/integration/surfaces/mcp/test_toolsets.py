@@ -13,6 +13,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
+from mainspring.app import application_services
 from mainspring.contracts.capability import Audience
 from mainspring.contracts.context import Actor
 from mainspring.contracts.roles import Role
@@ -22,7 +23,7 @@ from mainspring.surfaces.mcp.server import Context, McpToolMethods, build_server
 from mainspring.surfaces.mcp.toolsets import DEFAULT_TOOLS, DESCRIPTIONS, ToolSelection
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.tokens import TokenLimits, make_token
-from tests.kit.api import Api, application_services
+from tests.kit.api import Api
 from tests.kit.mcp import VERSIONS, RawMcpClient, error_of, problem_of
 
 PARAMS = -32602
@@ -130,7 +131,7 @@ async def test_a_toolset_gives_nothing_that_the_token_does_not(
     wire: RawMcpClient, api: Api
 ) -> None:
     application = api.application
-    limits = TokenLimits(capabilities=frozenset({"list_board_forms"}))
+    limits = TokenLimits(capabilities=("list_board_forms",))
     async with application.database.transaction() as tx:
         _, plain = await make_token(tx, application.workspace_id, FIRST_MEMBER, "a test", limits)
     limited = replace(wire, token=plain)
