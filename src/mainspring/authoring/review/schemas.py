@@ -119,9 +119,7 @@ IMPACT_SCHEMA: Final[dict[str, Any]] = build_object_part(
                         "pointer": _text("JSON pointer of its approval mode."),
                         "values": build_object_part(
                             {
-                                "ask": {
-                                    "description": "The value that makes each one a draft."
-                                },
+                                "ask": {"description": "The value that makes each one a draft."},
                                 "automatic": {
                                     "description": "The value that sends it without approval."
                                 },

@@ -114,7 +114,8 @@ def parse_parameters(
 
 def check_resource(given: str | None, resources: frozenset[str]) -> None:
     """Reject a token request for another resource (RFC 8707); omitted, it is for this server."""
-    if given is not None and given not in resources:
+    # The query of the address only chooses toolsets.
+    if given is not None and given.partition("?")[0] not in resources:
         raise OAuthError("invalid_target", "Tokens for this resource are not given here.")
 
 
