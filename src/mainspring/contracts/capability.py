@@ -101,6 +101,8 @@ class Annotations:
     audience: Audience = Audience.ANYONE
     # The group under which MCP clients find it; None: only in the toolset "all".
     toolset: Toolset | None = None
+    # An integration's capability that MCP clients are offered by default.
+    default_tool: bool = False
     # The permission that a member's role needs. Default: read for reads, edit for the rest.
     permission: Permission | None = None
     # The maximum cost of a call with these arguments, in dollars; None: it is free.

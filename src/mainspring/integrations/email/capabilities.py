@@ -299,6 +299,7 @@ SEND_EMAIL = Capability(
     ),
     annotations=Annotations(
         toolset=Toolset.SERVICES,
+        default_tool=True,
         effect=Effect.SEND,
         seconds=2.0,
         stub=_pretended,

@@ -71,6 +71,7 @@ def create_issue(linear: Linear) -> Capability:
         ),
         annotations=Annotations(
             toolset=Toolset.SERVICES,
+            default_tool=True,
             effect=Effect.SEND,
             seconds=3.0,
             hosts=linear.hosts,

@@ -40,6 +40,7 @@ def build_push_capability(telegram: Telegram) -> Capability:
         ),
         annotations=Annotations(
             toolset=Toolset.SERVICES,
+            default_tool=True,
             effect=Effect.SEND,
             seconds=2.0,
             hosts=telegram.hosts,

@@ -23,7 +23,8 @@ _TOOLSET: Final = "toolset"
 _OUTPUT_SCHEMAS: Final = "output_schemas"
 _SWITCH: Final[Mapping[str, bool]] = {"1": True, "true": True, "0": False, "false": False}
 
-# The documented tools and what is needed to find the things that they take.
+# The documented tools and what is needed to find the things that they take. Integrations declare
+# theirs with ``default_tool``.
 DEFAULT_TOOLS: Final = frozenset(
     {
         "ack_inbox_action",
@@ -60,7 +61,6 @@ DEFAULT_TOOLS: Final = frozenset(
         "get_page",
         "get_starter_recipe",
         "get_workflow",
-        "linear_create_issue",
         "list_automations",
         "list_boards",
         "list_calendar_events",
@@ -79,8 +79,6 @@ DEFAULT_TOOLS: Final = frozenset(
         "search",
         "search_space.fetch_document",
         "search_space.query",
-        "send_email",
-        "telegram_push",
         "uninstall_recipe",
         "update_automation",
         "update_board",
@@ -147,8 +145,9 @@ _ONLY_DEFAULT: Final = frozenset({DEFAULT})
 
 def _is_default(capability: Capability) -> bool:
     """What an operator added without a toolset counts as default: it was added to be used."""
-    toolset = capability.annotations.toolset
-    return toolset in (None, Toolset.CONNECTED) or capability.id in DEFAULT_TOOLS
+    hints = capability.annotations
+    is_added = hints.toolset in (None, Toolset.CONNECTED)
+    return is_added or hints.default_tool or capability.id in DEFAULT_TOOLS
 
 
 def parse_toolsets(text: str) -> frozenset[str]:

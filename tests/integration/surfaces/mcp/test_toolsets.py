@@ -53,6 +53,7 @@ async def test_the_default_list_is_at_most_80_kb_and_has_no_output_schemas(
 
         assert len(answer.content) <= MOST_BYTES
         assert {_alias(name) for name in DEFAULT_TOOLS} <= tools.keys()
+        assert {"linear_create_issue", "send_email", "telegram_push"} <= tools.keys()
         assert "list_board_forms" not in tools
         assert not [name for name, tool in tools.items() if "outputSchema" in tool]
 
