@@ -22,9 +22,11 @@ from tests.kit.terminals import terminal
 
 BLOCK = re.compile(r"^( *)```(\w+)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
 SAVED = re.compile(r"Save this as `([\w.-]+)`[^`]*\Z")
+COPIED = re.compile(r"^URL=\S+\nTOKEN=\S+$", re.MULTILINE)
+TAKE = """take() { python -c "import json,sys; print(json.load(sys.stdin)['$1'])"; }\n"""
 TOKEN = """\
-TOKEN=$(mainspring webhook token "{name}" --json | python -c 'import json,sys; print(json.load(sys.stdin)["token"])')
-ID=$(mainspring show "{name}" --json | python -c 'import json,sys; print(json.load(sys.stdin)["id"])')
+TOKEN=$(mainspring webhook token "{name}" --json | take token)
+ID=$(mainspring show "{name}" --json | take id)
 """
 # More answers than any page has questions.
 YES = ("y",) * 40
@@ -59,8 +61,7 @@ GUIDES = [
         before=(
             "sed 's/Wind the clocks/Check a page/' examples/first.json > page.json\n"
             "mainspring run page.json\n"
-            "ID=$(mainspring show 'Check a page' --json"
-            " | python -c 'import json,sys; print(json.load(sys.stdin)[\"id\"])')\n"
+            "ID=$(mainspring show 'Check a page' --json | take id)\n"
         ),
     ),
     Guide(
@@ -110,11 +111,11 @@ def _script(guide: Guide, folder: Path, address: str) -> str:
         start = block.end()
     script = "\n".join(lines)
     # The reader stores the URL that they were shown.
-    script = re.sub(r"^URL=\S+\nTOKEN=\S+$", "URL=$API/automations/$ID/fire", script, flags=re.M)
+    script = COPIED.sub("URL=$API/automations/$ID/fire", script)
     for old, new in guide.replace.items():
         assert old in script, old
         script = script.replace(old, new)
-    return f"API={address}/api/v1\n" + script.replace("http://127.0.0.1:8420", address)
+    return TAKE + f"API={address}/api/v1\n" + script.replace("http://127.0.0.1:8420", address)
 
 
 @pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: Path(guide.page).stem)
