@@ -1,9 +1,9 @@
-"""Builds the web page from its sources, with Deno and without Node.
+"""Builds the web page, with Deno and without Node, and the documentation site, with MkDocs.
 
-    python scripts/build_page.py [--into FOLDER]
+    python scripts/build_page.py [--only page|docs] [--into FOLDER] [--docs-into FOLDER]
 
-It is built into the package, so that a wheel carries it; a checkout that cannot be written
-has it built elsewhere. What is built already from the same sources is left as it is. This
+Both are built into the package, so that a wheel carries them; a checkout that cannot be written
+has them built elsewhere. What is built already from the same sources is left as it is. This
 module imports nothing but the standard library: it also runs while a wheel is made.
 """
 
@@ -13,6 +13,8 @@ import argparse
 import fcntl
 import gzip
 import hashlib
+import importlib.util
+import json
 import os
 import shutil
 import subprocess
@@ -25,6 +27,7 @@ from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 BUILT: Final = ROOT / "src" / "mainspring" / "surfaces" / "web" / "built"
+BUILT_DOCS: Final = ROOT / "src" / "mainspring" / "surfaces" / "web" / "built_docs"
 # What the page is built from; tests are next to the sources and do not count.
 _SOURCES: Final = (
     "src",
@@ -35,9 +38,25 @@ _SOURCES: Final = (
     "deno.json",
     "vite.config.ts",
 )
+# What the documentation site is built from.
+_DOCS_SOURCES: Final = (
+    "docs",
+    "examples",
+    "mkdocs.yml",
+    "scripts/docs_hooks.py",
+    "src/mainspring/__init__.py",
+)
 _STAMP: Final = "made-from"
+# The files of the documentation site, each with the digest of its content.
+_MANIFEST: Final = "files.json"
 _SQUEEZED: Final = frozenset({".js", ".css", ".svg"})
-_QUIET: Final = {"NO_COLOR": "1", "DENO_NO_UPDATE_CHECK": "1", "DENO_NO_PROMPT": "1"}
+_SQUEEZED_DOCS: Final = _SQUEEZED | {".html", ".json"}
+_QUIET: Final = {
+    "NO_COLOR": "1",
+    "NO_MKDOCS_2_WARNING": "1",
+    "DENO_NO_UPDATE_CHECK": "1",
+    "DENO_NO_PROMPT": "1",
+}
 # Where other tools of this machine find a private certificate authority; pip's first,
 # because pip has just installed Deno through the same proxy.
 _CA_VARIABLES: Final = (
@@ -56,17 +75,25 @@ class CouldNotBuild(Exception):
 
 
 def main(arguments: list[str]) -> int:
-    """Builds the page if it is stale; says in a sentence why it could not."""
-    reader = argparse.ArgumentParser(description="Builds the web page if it is stale.")
+    """Builds what is stale; says in a sentence what could not be built, and why."""
+    reader = argparse.ArgumentParser(description="Builds the web page and the documentation site.")
+    reader.add_argument("--only", choices=("page", "docs"))
     reader.add_argument("--into", type=Path, default=BUILT)
-    into = reader.parse_args(arguments).into
-    try:
-        if build(ROOT / "web", into):
-            print(f"The page was built into {into}", file=sys.stderr)
-    except CouldNotBuild as problem:
-        print(problem, file=sys.stderr)
-        return 1
-    return 0
+    reader.add_argument("--docs-into", type=Path, default=BUILT_DOCS)
+    asked = reader.parse_args(arguments)
+    failed = False
+    for name, make in (
+        ("page", lambda: build(ROOT / "web", asked.into)),
+        ("docs", lambda: build_docs(ROOT, asked.docs_into)),
+    ):
+        if asked.only not in (None, name):
+            continue
+        try:
+            make()
+        except CouldNotBuild as problem:
+            print(problem, file=sys.stderr)
+            failed = True
+    return 1 if failed else 0
 
 
 def build(sources: Path, into: Path, deno: str | None = None) -> bool:
@@ -74,7 +101,7 @@ def build(sources: Path, into: Path, deno: str | None = None) -> bool:
     digest = digest_of(sources)
     if _is_made(into, digest):
         return False
-    with _turn(into):
+    with _turn(into, "page"):
         # Two commands at once take turns, and the second finds the work done.
         if _is_made(into, digest):
             return False
@@ -99,20 +126,60 @@ def _build(sources: Path, into: Path, digest: str, deno: str) -> None:
     fresh.rename(into)
 
 
+def build_docs(root: Path, into: Path) -> bool:
+    """Builds the documentation site into a folder; False: it was there already."""
+    digest = _digest(root, _DOCS_SOURCES)
+    if _is_made(into, digest):
+        return False
+    with _turn(into, "documentation"):
+        if _is_made(into, digest):
+            return False
+        print("Building the documentation (once, and when it has changed) ...", file=sys.stderr)
+        _build_docs(root, into, digest)
+    return True
+
+
+def _build_docs(root: Path, into: Path, digest: str) -> None:
+    if importlib.util.find_spec("material") is None or importlib.util.find_spec("mkdocs") is None:
+        raise CouldNotBuild(
+            "The documentation could not be built: it needs mkdocs-material, which pip installs:"
+            " pip install 'mkdocs-material>=9.8,<10' 'mkdocs<2'"
+        )
+    fresh = into.with_name(f"{into.name}.{os.getpid()}")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
+    command += ["--config-file", str(root / "mkdocs.yml"), "--site-dir", str(fresh)]
+    try:
+        _run(command, root, "building the documentation", of="documentation")
+    except CouldNotBuild:
+        shutil.rmtree(fresh, ignore_errors=True)
+        raise
+    manifest: dict[str, str] = {}
+    for path in list(_files(fresh)):
+        content = path.read_bytes()
+        manifest[path.relative_to(fresh).as_posix()] = hashlib.sha256(content).hexdigest()[:16]
+        if path.suffix in _SQUEEZED_DOCS:
+            squeezed = gzip.compress(content, compresslevel=9, mtime=0)
+            path.with_name(f"{path.name}.gz").write_bytes(squeezed)
+    (fresh / _MANIFEST).write_text(json.dumps(manifest, indent=0), encoding="utf-8")
+    (fresh / _STAMP).write_text(digest, encoding="utf-8")
+    shutil.rmtree(into, ignore_errors=True)
+    fresh.rename(into)
+
+
 def _is_made(into: Path, digest: str) -> bool:
     stamp = into / _STAMP
     return stamp.is_file() and stamp.read_text(encoding="utf-8") == digest
 
 
 @contextmanager
-def _turn(into: Path) -> Iterator[None]:
+def _turn(into: Path, of: str) -> Iterator[None]:
     into.parent.mkdir(parents=True, exist_ok=True)
     with into.with_name(f"{into.name}.lock").open("w", encoding="utf-8") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             print(
-                f"Waiting for another command that builds the page (it locks {lock.name}) ...",
+                f"Waiting for another command that builds the {of} (it locks {lock.name}) ...",
                 file=sys.stderr,
             )
             fcntl.flock(lock, fcntl.LOCK_EX)
@@ -127,8 +194,12 @@ def install(sources: Path, deno: str | None = None) -> None:
 
 def digest_of(sources: Path) -> str:
     """One word for exactly these sources."""
+    return _digest(sources, _SOURCES)
+
+
+def _digest(sources: Path, names: tuple[str, ...]) -> str:
     made = hashlib.sha256()
-    for path in _files(*(sources / name for name in _SOURCES)):
+    for path in _files(*(sources / name for name in names)):
         if ".test." not in path.name:
             made.update(f"{path.relative_to(sources).as_posix()}\0".encode())
             made.update(hashlib.sha256(path.read_bytes()).digest())
@@ -192,7 +263,7 @@ def _pip_certificate() -> str | None:
     return None
 
 
-def _run(command: list[str], folder: Path, activity: str) -> None:
+def _run(command: list[str], folder: Path, activity: str, *, of: str = "page") -> None:
     with subprocess.Popen(
         command,
         cwd=folder,
@@ -206,7 +277,7 @@ def _run(command: list[str], folder: Path, activity: str) -> None:
     if process.returncode:
         output = (err.strip() or out.strip())[-2000:]
         raise CouldNotBuild(
-            f"The page could not be built: {activity} failed.\n{output}{remedy(output)}"
+            f"The {of} could not be built: {activity} failed.\n{output}{remedy(output)}"
         )
 
 

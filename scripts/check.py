@@ -93,6 +93,8 @@ FIRST: Final = (
 )
 PARTS: Final = (
     Part("types", _module("mypy", "src", "tests", "scripts", "bench"), concurrent=True, quick=True),
+    # Builds the documentation with mkdocs --strict, where it is not built from the same sources.
+    Part("docs", _module("scripts.build_page", "--only", "docs"), concurrent=True),
     Part("page", _module("scripts.check_page"), concurrent=True),
     Part("unit", _pytest("tests/unit", "tests/property", "-n", "2"), concurrent=True, quick=True),
     Part("architecture", _pytest("tests/architecture"), concurrent=True, quick=True),

@@ -74,7 +74,7 @@ make_venv() {
 }
 
 install() {
-    if [ "$1" = dev ]; then target="$root[dev]"; else target=$root; fi
+    if [ "$1" = dev ]; then target="$root[dev]"; else target="$root[docs]"; fi
     rm -f "$venv/made-for-run" "$venv/made-for-dev"
     # Not all of it is compiled: most of what is installed is never imported.
     # The page is built afterwards, with the deno that is installed here.
@@ -123,8 +123,21 @@ prepare_page() {
         set -- "$place/page"
         export MAINSPRING_PAGE="$1"
     fi
-    "$venv/bin/python" "$root/scripts/build_page.py" --into "$1" ||
+    "$venv/bin/python" "$root/scripts/build_page.py" --only page --into "$1" ||
         echo "Everything but the web page works. Run this command again to build the page." >&2
+}
+
+# The documentation that the server shows at /docs. Called with the command that runs next: its
+# server answers meanwhile, and shows the documentation as soon as it is built.
+prepare_docs() {
+    if [ "$place" = "$root" ]; then
+        docs=$root/src/mainspring/surfaces/web/built_docs
+    else
+        docs=$place/docs
+        export MAINSPRING_DOCS="$docs"
+    fi
+    (nice -n 10 "$venv/bin/python" "$root/scripts/build_page.py" --only docs --docs-into "$docs" \
+        >"$place/.docs.log" 2>&1 </dev/null &)
 }
 
 prepare_environment() {

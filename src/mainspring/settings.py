@@ -99,6 +99,9 @@ class Settings:
     page: Path | None = _setting(
         None, "The folder of the built web page; default: the one inside of the package."
     )
+    docs: Path | None = _setting(
+        None, "The folder of the built documentation site; default: the one in the package."
+    )
     workers: int = _setting(1, "Worker processes that `up` starts.")
     transport: str = _setting(
         "local", "How workers hear of new runs: local, through Postgres, or celery, by a broker."
@@ -432,7 +435,7 @@ def _read(entry: Field[Any], text: str) -> Any:
     if entry.name in _JUDGED:
         return _JUDGED[entry.name](name, text)
     match entry.name:
-        case "home" | "master_key_file" | "page":
+        case "home" | "master_key_file" | "page" | "docs":
             return Path(text).expanduser().absolute()
         case "egress_allow":
             return frozenset(_words(text.lower()))

@@ -20,6 +20,7 @@ from starlette.types import ASGIApp
 from mainspring import __version__
 from mainspring.contracts.errors import InternalError
 from mainspring.surfaces.rest.auth import AuthMiddleware, BrowserSessionPolicy
+from mainspring.surfaces.rest.docs_pages import docs_pages
 from mainspring.surfaces.rest.middleware import (
     ErrorBoundaryMiddleware,
     MountMiddleware,
@@ -77,6 +78,7 @@ from mainspring.surfaces.rest.sdks import sdks
 from mainspring.surfaces.rest.tracing import TracingMiddleware
 from mainspring.surfaces.rest.web_pages import pages
 from mainspring.surfaces.services import ApplicationServices
+from mainspring.surfaces.web.docs_site import BUILT_DOCS, DocsSite
 from mainspring.surfaces.web.files import BUILT, read_page
 
 # Routes are matched in this order, so the most frequent one comes first.
@@ -161,6 +163,8 @@ def build_api(
     page = read_page(services.settings.page or BUILT)
     app.router.routes.extend(health.probes(services).routes)
     app.router.routes.extend(pages(page).routes)
+    site = DocsSite(services.settings.docs or BUILT_DOCS)
+    app.router.routes.extend(docs_pages(site).routes)
     app.router.routes.extend(sdks(services).routes)
     app.router.routes.extend(oauth(services).routes)
     handle_problems(app)

@@ -268,8 +268,8 @@ class MountMiddleware:
 
 # A browser at an unknown path gets the page, which shows a not-found screen.
 
-# API paths, whatever the Accept header says.
-_PROGRAMS: Final = ("/api/", "/mcp", "/oauth/", "/sdks/", "/assets/", "/.well-known/")
+# Paths that have their own answer, whatever the Accept header says.
+_PROGRAMS: Final = ("/api/", "/mcp", "/oauth/", "/sdks/", "/assets/", "/.well-known/", "/docs/")
 _NOTHING_HERE: Final = frozenset({401, 404})
 
 

@@ -47,6 +47,9 @@ PUBLIC = {
     ("GET", "/assets/{name}"),
     ("GET", "/manifest.webmanifest"),
     ("GET", "/service-worker.js"),
+    # The documentation, the same for all.
+    ("GET", "/docs"),
+    ("GET", "/docs/{path:path}"),
     # The redirect after signing in elsewhere: it works once, for the member who left.
     ("GET", "/api/v1/connections/{connection_id}/sign-in/callback"),
     ("GET", "/api/v1/integrations/callback/{provider}"),
@@ -131,6 +134,8 @@ async def _statuses(api: Api, asked: list[tuple[str, str]]) -> list[tuple[str, s
 
 def _is_open(method: str, target: str) -> bool:
     path = unquote(target.partition("?")[0])
+    if method == "GET" and path.startswith("/docs/"):
+        return True
     return any(
         method == open_method
         and len(path.split("/")) == len(open_path.split("/"))
