@@ -7,6 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from mainspring import __version__
 from mainspring.surfaces.web.docs_site import BUILT_DOCS
 from scripts.build_page import ROOT, build_docs
 from tests.kit.browsers import BrowserSession
@@ -40,4 +41,17 @@ def test_search_theme_and_navigation_work(browser_session: BrowserSession, page:
     expect(page.locator("body")).to_have_attribute("data-md-color-scheme", chosen or "")
 
     # A violation of the policy is an error on the console.
+    assert browser_session.complaints == []
+
+
+def test_each_screen_links_to_its_page(browser_session: BrowserSession, page: Page) -> None:
+    page.goto("/runs")
+    link = page.get_by_role("link", name="Help")
+    expect(link).to_have_attribute("href", "/docs/concepts/runs/")
+    expect(link).to_contain_text(__version__)
+    with page.context.expect_page() as opened:
+        link.click()
+    expect(opened.value.get_by_role("heading", level=1)).to_be_visible()
+    expect(opened.value).to_have_url(re.compile(r"/docs/concepts/runs/$"))
+    opened.value.close()
     assert browser_session.complaints == []

@@ -24,6 +24,7 @@ import { renew } from "../api/push";
 import { type Session, WhoProvider } from "../api/session";
 import { ProblemNote } from "../kit/QueryResult";
 import { setOwner } from "../kit/unsentInput";
+import { HelpLink } from "./HelpLink";
 import { Mark } from "./Mark";
 import { SideMenu } from "./Menu";
 import { followLink, isElsewhere, workspaceOfLink } from "./switchWorkspace";
@@ -161,6 +162,7 @@ function Inside({ who }: { who: Session }) {
           </Group>
           <SideMenu onGo={close} />
           <Box pt="xs" mt="xs" style={{ borderTop: "1px solid var(--line)" }}>
+            <HelpLink path={path} />
             <UserMenu />
           </Box>
         </AppShell.Navbar>

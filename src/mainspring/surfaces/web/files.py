@@ -13,9 +13,13 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from mainspring import __version__
+
 BUILT: Final = Path(__file__).parent / "built"
 # The placeholder that each response replaces with a new nonce.
 NONCE: Final = b"__NONCE__"
+# The placeholder for the version of the product.
+_VERSION: Final = b"__VERSION__"
 # Files with a stable name.
 _KEPT_NAMES: Final = frozenset(
     {
@@ -114,7 +118,7 @@ def read_page(folder: Path) -> WebPage:
         return WebPage(_UNBUILT, {})
     found = {path.name: path for path in (folder / "assets").iterdir() if path.is_file()}
     return WebPage(
-        (folder / _DOCUMENT).read_bytes(),
+        (folder / _DOCUMENT).read_bytes().replace(_VERSION, __version__.encode()),
         {name: _asset(path, found) for name, path in found.items() if path.suffix != _SQUEEZED},
     )
 

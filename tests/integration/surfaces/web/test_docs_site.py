@@ -9,6 +9,7 @@ import pytest
 
 from mainspring import __version__
 from mainspring.surfaces.web.docs_site import BUILT_DOCS, DocsSite
+from mainspring.surfaces.web.files import SCREENS
 from scripts.build_page import ROOT, build_docs
 from tests.kit.api import Api
 
@@ -33,6 +34,17 @@ async def test_the_site_shows_its_version_and_runs_files_of_this_server_only(api
         for named in re.findall(r'(?:<script|<link|<img)[^>]*(?:src|href)="([^"]+)"', answer.text):
             found = await api.anonymous.get(str(answer.url.join(named)))
             assert found.status_code == 200, named
+
+
+def test_every_screen_links_to_a_page_that_exists() -> None:
+    text = (ROOT / "web" / "src" / "shell" / "helpPages.ts").read_text(encoding="utf-8")
+    named = dict(re.findall(r'"(/[a-z-]*)": "([^"]+)"', text))
+    site = DocsSite(BUILT_DOCS)
+    assert site.is_built()
+
+    assert [page for page in named.values() if site.find(page) is None] == []
+    screens = {f"/{path.split('/')[1]}" for path in SCREENS}
+    assert screens - named.keys() == {"/sign-in", "/oauth"}
 
 
 async def test_a_browser_revalidates_a_page_by_its_etag(api: Api) -> None:
