@@ -8,4 +8,4 @@ surfaces → authoring | recipes → triggers → runs → actions → gate → 
 → definition | store → contracts → settings, all built by hand in ``wiring.py``.
 """
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -32,7 +32,7 @@ async def _until(api: Api, status: int) -> dict[str, object]:
 async def test_a_healthy_installation_says_so_to_everybody(api: Api) -> None:
     shown = await _until(api, 200)
 
-    assert shown["status"] == "ok"
+    assert (shown["status"], shown["version"]) == ("ok", __version__)
     assert (await api.anonymous.get("/api/v1/health/live")).json() == {"status": "ok"}
     assert (await api.anonymous.get("/api/v1/health/ready")).json()["status"] == "ok"
 

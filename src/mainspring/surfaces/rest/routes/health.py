@@ -21,6 +21,7 @@ from fastapi import APIRouter, Depends, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
+from mainspring import __version__
 from mainspring.contracts.ids import get_lowest_id_at
 from mainspring.contracts.roles import Permission
 from mainspring.runs.fleet import read_signals
@@ -69,6 +70,7 @@ class HealthAnswer(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     status: Literal["ok", "degraded", "down"]
+    version: str = Field(description="The version of Mainspring that answers.")
     checks: list[CheckAnswer]
 
 
@@ -320,4 +322,5 @@ class _PrometheusMetrics:
 
 
 def _health_response(health: HealthReport) -> Response:
-    return JsonAnswer(asdict(health), 200 if health.status == "ok" else 503)
+    answer = {"status": health.status, "version": __version__, **asdict(health)}
+    return JsonAnswer(answer, 200 if health.status == "ok" else 503)
