@@ -19,8 +19,8 @@ from typing import Any, Final
 
 from mainspring.surfaces.rest.openapi import operations
 from scripts.build_page import ROOT, deno_environment, find_deno, install
+from scripts.reference_pages.rest import openapi_document
 
-_DOCUMENT: Final = ROOT / "docs" / "reference" / "openapi.json"
 _TYPES: Final = ROOT / "web" / "src" / "api" / "schema.d.ts"
 _TOOL: Final = ("run", "--allow-all", "npm:openapi-typescript")
 
@@ -40,7 +40,7 @@ def main(arguments: list[str]) -> int:
 
 def made_types() -> str:
     """The types as the API of this moment has them."""
-    document = plain(json.loads(_DOCUMENT.read_text(encoding="utf-8")))
+    document = plain(json.loads(openapi_document()))
     install(ROOT / "web")
     with tempfile.TemporaryDirectory() as folder:
         given, made = Path(folder) / "openapi.json", Path(folder) / "schema.d.ts"

@@ -1,4 +1,4 @@
-"""Writes ``docs/reference/`` from the code, or checks that it is current.
+"""Writes ``docs/reference/`` and ``docs/integrations/`` from the code, or checks them.
 
     python -m scripts.reference            writes every page
     python -m scripts.reference --check    prints a diff and exits 1 if a page is stale
@@ -19,10 +19,20 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from scripts.reference_pages import commands, language, requirements, rest, roles, rules, vocabulary
+from scripts.reference_pages import (
+    commands,
+    integrations,
+    language,
+    requirements,
+    rest,
+    roles,
+    rules,
+    vocabulary,
+)
 from scripts.reference_pages.markdown import page, table
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
+INTEGRATIONS = FOLDER.with_name("integrations")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +85,9 @@ PAGES = (
     Page("rest.md", "Every route.", "mainspring.surfaces.rest.app", rest.rest_page),
     Page(
         "openapi.json",
-        "The OpenAPI document of the REST surface.",
+        "The OpenAPI document without texts, for comparing versions.",
         "mainspring.surfaces.rest.app",
-        rest.openapi_document,
+        rest.openapi_baseline,
     ),
     Page("roles.md", "Who may do what.", "mainspring.surfaces.rest.app", roles.roles_page),
     Page("cli.md", "Every command.", "mainspring.__main__", commands.cli_page),
@@ -137,15 +147,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where the pages are")
     asked = parser.parse_args(arguments)
     made = written()
+    connected = integrations.integration_pages()
     if not asked.check:
         write(asked.folder, made)
+        write(INTEGRATIONS, connected)
         return 0
-    differences = stale(asked.folder, made)
+    differences = [*stale(asked.folder, made), *stale(INTEGRATIONS, connected)]
     if differences:
         print("\n\n".join(differences))
         print("\nThe reference is not current; run: python -m scripts.reference")
         return 1
-    print(f"The reference is current: {len(made)} pages.")
+    print(f"The reference is current: {len(made) + len(connected)} pages.")
     return 0
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 import functools
 import importlib
+import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -51,12 +53,74 @@ _TAGS = {
 
 Row = tuple[str, str, str, str]
 
+# Texts may change; everything else is the wire format.
+_TEXTS = frozenset({"description", "summary", "title", "example", "examples"})
+_ANTI_EXAMPLES = "x-mainspring-anti-examples"
+# The keys below these are names, not keywords.
+_NAMES = frozenset({"properties", "patternProperties", "schemas", "$defs", "paths", "responses"})
+_VALUES = frozenset({"default", "const", "enum", "required"})
+
 # Any route may answer so; the page says it once.
 _EVERYWHERE = frozenset({"401", "403", "413", "415", "422", "500", "507"})
 
 
 def openapi_document() -> str:
     return as_json(document())
+
+
+def openapi_baseline() -> str:
+    """The OpenAPI document without texts: one line for each path and each schema, sorted.
+
+    It is what compatibility is compared with, so it keeps every name, type, default, status and
+    permission. The response that all problems have is written once.
+    """
+    shown = normalize(document())
+    components = {**shown["components"], "responses": {"Problem": _PROBLEM}}
+    paths = {name: _with_problem_refs(item) for name, item in shown["paths"].items()}
+    head = {name: value for name, value in shown.items() if name not in ("components", "paths")}
+    head["info"] = {"title": "Mainspring", "version": "baseline"}
+    lines = [f"{json.dumps(name)}: {_compact(value)}" for name, value in head.items()]
+    lines.append(f'"paths": {_by_line(paths)}')
+    parts = [f"{json.dumps(name)}: {_by_line(value)}" for name, value in components.items()]
+    lines.append('"components": {\n' + ",\n".join(parts) + "\n}")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+_PROBLEM = {
+    "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}}
+}
+
+
+def normalize(value: Any, *, names: bool = False) -> Any:
+    """The part of a description that a client depends on, with sorted keys."""
+    if isinstance(value, list):
+        return [normalize(one) for one in value]
+    if not isinstance(value, Mapping):
+        return value
+    return {
+        key: value[key] if key in _VALUES else normalize(value[key], names=key in _NAMES)
+        for key in sorted(value)
+        if names or (key not in _TEXTS and key != _ANTI_EXAMPLES)
+    }
+
+
+def _with_problem_refs(item: dict[str, Any]) -> dict[str, Any]:
+    for operation in item.values():
+        if isinstance(operation, dict) and "responses" in operation:
+            operation["responses"] = {
+                status: {"$ref": "#/components/responses/Problem"} if one == _PROBLEM else one
+                for status, one in operation["responses"].items()
+            }
+    return item
+
+
+def _by_line(named: Mapping[str, Any]) -> str:
+    rows = [f"{json.dumps(name)}: {_compact(one)}" for name, one in named.items()]
+    return "{\n" + ",\n".join(rows) + "\n}"
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=dict)
 
 
 def rest_page() -> str:
@@ -71,8 +135,9 @@ def rest_page() -> str:
         parts.append(table(("Method", "Path", "What it does", "Answers"), _in_order(routes[tag])))
     return page(
         "REST",
-        "Every route, by what it is about. The whole description, with every shape, is "
-        "[openapi.json](openapi.json); a running server gives it at `/api/v1/openapi.json`.",
+        "Every route, by topic. A running server returns the full OpenAPI document, with every "
+        "schema, at `/api/v1/openapi.json`. The file [openapi.json](openapi.json) is the same "
+        "document without descriptions and examples, for comparing versions.",
         "A request needs `Authorization: Bearer` and a token, unless its path is marked "
         "*open*. The answers are named besides those that any route may give: 401 for an "
         "unknown token, 403 for a [role](roles.md) that is not enough, 413 and 415 for a body "
