@@ -1,8 +1,8 @@
-"""Builds the web page when a wheel is made, so that whoever installs it needs no Node.
+"""Builds the web page and the documentation when a wheel is made, so that users need no npm.
 
-Deno comes from PyPI, as a requirement of this build alone. ``MAINSPRING_BUILD_PAGE=no`` leaves
-the page out, for work on the server; ``./start`` and ``./check`` say so and build it afterwards,
-with the deno that they have anyway.
+Deno and MkDocs come from PyPI, as requirements of this build alone. ``MAINSPRING_BUILD_PAGE=no``
+leaves both out, for work on the server; ``./start`` and ``./check`` do so and build them afterwards,
+with the tools of their environment.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
+_TOOLS = ("deno>=2.9.8,<2.10", "mkdocs-material>=9.8.1,<10", "mkdocs>=1.6.1,<2")
+
 
 class BuildPage(BuildHookInterface[Any]):
     """The step between the sources of the page and the package that carries it."""
@@ -21,12 +23,14 @@ class BuildPage(BuildHookInterface[Any]):
     PLUGIN_NAME = "custom"
 
     def dependencies(self) -> list[str]:
-        return ["deno>=2.9.8,<2.10"] if self._is_wanted() else []
+        return [*_TOOLS] if self._is_wanted() else []
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if self._is_wanted():
-            built = Path(self.root) / "src" / "mainspring" / "surfaces" / "web" / "built"
-            self._builder().build(Path(self.root) / "web", built)
+            web = Path(self.root) / "src" / "mainspring" / "surfaces" / "web"
+            builder = self._builder()
+            builder.build(Path(self.root) / "web", web / "built")
+            builder.build_docs(Path(self.root), web / "built_docs")
 
     def _is_wanted(self) -> bool:
         # What is made from a source package finds the page in it, already built.
