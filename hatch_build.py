@@ -1,7 +1,7 @@
 """Builds the web page and the documentation when a wheel is made, so that users need no npm.
 
 Deno and MkDocs come from PyPI, as requirements of this build alone. ``MAINSPRING_BUILD_PAGE=no``
-leaves both out, for work on the server; ``./start`` and ``./check`` do so and build them afterwards,
+leaves both out, for work on the server; ``./start`` and ``./check`` do so and build them later,
 with the tools of their environment.
 """
 

@@ -1,0 +1,225 @@
+"""Advises on the wording of everything that people read; see docs/contributing/writing.md.
+
+    python -m scripts.check_words [PATH ...] [--summary] [--strict]
+
+It reads Markdown (docs, README, CHANGELOG), command help, error messages and descriptions in the
+Python sources, and the strings of the web interface. It prints words to replace with their places,
+long sentences, and the reading ease of each page. It exits with 0 unless ``--strict`` is given.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+LONGEST_SENTENCE: Final = 30
+LEAST_EASE: Final = 50.0
+
+# A pattern of words to replace, and what to write instead.
+WORDS: Final = {
+    r"whoever|whosoever|whomever": "you, the user, callers",
+    r"nobody|somebody|everybody": "no one, someone, everyone; or name the role",
+    r"stands? (?:still|in line|beside|between|for itself)": "is stopped, is queued, is next to",
+    r"by hand": "manually",
+    r"(?:is|are|was|be) told": "is notified, is reported",
+    r"(?:is|are|was|be) asked in": "is invited",
+    r"lets? (?:in|go)|(?:is|are) let (?:in|go)": "allow, sign in, send",
+    r"what leaves|leaves the house": "outgoing messages, writes",
+    r"comes? to (?:nothing|pass)": "fails, happens",
+    r"(?:the|a|this|our) house": "installation, application",
+    r"desk|drawer|purse|knock(?:s|ed)?": "a term of the field",
+    r"neighbou?rs?": "other tenants, other workspaces",
+    r"mend(?:s|ed)?": "fix",
+    r"shall": "must, will",
+    r"aught|naught|thereof|thereby|wherein|hence|lest": "plain English",
+    r"sleeps? sealed|sealed": "encrypted",
+    r"squeezed": "compressed",
+    r"takes? turns": "run one after the other",
+    r"at once\b(?! per)": "immediately, at the same time",
+    r"said to be|says so": "reports, is documented",
+    r"within reach": "reachable",
+    r"a word to": "a message to",
+    r"utili[sz]e": "use",
+    r"in order to": "to",
+    r"simply|obviously|of course": "leave it out",
+}
+_LISTED: Final = [
+    (re.compile(rf"\b(?:{word})\b", re.IGNORECASE), better) for word, better in WORDS.items()
+]
+_GENERATED: Final = ("docs/reference/", "docs/requirements/")
+_COMMENT: Final = re.compile(r"<!--.*?-->", re.DOTALL)
+_FENCE: Final = re.compile(r"^( *)(`{3,}).*?^\1\2[^\n]*$", re.DOTALL | re.MULTILINE)
+_SENTENCE_END: Final = re.compile(r"(?<=[.!?:])\s+|\n\s*\n|\n(?=\s*(?:[-*|#>]|\d+\.))")
+_JSX_TEXT: Final = re.compile(r">([^<>{}=;()]*[a-z]{2,} [^<>{}=;()]*)<")
+_JSX_STRING: Final = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+_TEXT_KEYWORDS: Final = frozenset(
+    {"help", "description", "label", "suggestion", "summary", "epilog"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """One text with its place."""
+
+    path: str
+    line: int
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """One thing to look at."""
+
+    path: str
+    line: int
+    text: str
+    listed: bool
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.text}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Prints the advice and how much there is of each kind."""
+    parser = argparse.ArgumentParser(description="Advises on wording.")
+    parser.add_argument("paths", nargs="*", type=Path, help="files or folders; default: everything")
+    parser.add_argument("--summary", action="store_true", help="print counts only")
+    parser.add_argument("--strict", action="store_true", help="exit with 1 if a word is listed")
+    asked = parser.parse_args(arguments)
+    texts = [text for path in _files(asked.paths) for text in read_texts(path)]
+    found = [advice for text in texts for advice in advise(text)]
+    if not asked.summary:
+        print("\n".join(map(str, found)))
+    _print_ease(texts, only_low=not asked.summary)
+    listed = sum(advice.listed for advice in found)
+    print(f"{len(texts)} texts: {listed} listed words, {len(found) - listed} long sentences.")
+    return 1 if asked.strict and listed else 0
+
+
+def _files(asked: Sequence[Path]) -> Iterator[Path]:
+    if not asked:
+        asked = [ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")]
+        asked = [*asked, ROOT / "docs", ROOT / "src" / "mainspring", ROOT / "web" / "src"]
+    for start in asked:
+        found = sorted(start.resolve().rglob("*")) if start.is_dir() else [start.resolve()]
+        for path in found:
+            generated = _shown(path).startswith(_GENERATED) or ".test." in path.name
+            if path.suffix in (".md", ".py", ".ts", ".tsx") and path.is_file() and not generated:
+                yield path
+
+
+def read_texts(path: Path) -> Iterator[Text]:
+    """Everything in a file that people read."""
+    content = path.read_text(encoding="utf-8")
+    match path.suffix:
+        case ".md":
+            yield from _sentences(_shown(path), content)
+        case ".py":
+            yield from _python_texts(path, content)
+        case _ if "/src/api/schema" not in path.as_posix():
+            yield from _page_texts(path, content)
+
+
+def _sentences(path: str, content: str) -> Iterator[Text]:
+    def blank(found: re.Match[str]) -> str:
+        return "\n" * found[0].count("\n")
+
+    content = _FENCE.sub(blank, _COMMENT.sub(blank, content))
+    place = 0
+    for part in _SENTENCE_END.split(content):
+        place = content.index(part, place)
+        line = content.count("\n", 0, place) + 1
+        words = re.sub(r"`[^`]*`", "code", part)
+        words = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", words)
+        words = " ".join(re.sub(r"[*_#|>]+", " ", words).split())
+        if words:
+            yield Text(path, line, words)
+
+
+def _python_texts(path: Path, content: str) -> Iterator[Text]:
+    tree = ast.parse(content)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
+            for value in node.exc.args[:1]:
+                yield from _string(path, value)
+        if isinstance(node, ast.keyword) and node.arg in _TEXT_KEYWORDS:
+            yield from _string(path, node.value)
+        is_command = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        if is_command and "/surfaces/cli/" in path.as_posix():
+            text = ast.get_docstring(node) if isinstance(node, ast.FunctionDef) else None
+            if text and any("command" in ast.unparse(one) for one in node.decorator_list):
+                yield Text(_shown(path), node.lineno, " ".join(text.split()))
+
+
+def _string(path: Path, node: ast.expr) -> Iterator[Text]:
+    pieces = [
+        one.value
+        for one in ast.walk(node)
+        if isinstance(one, ast.Constant) and isinstance(one.value, str)
+    ]
+    words = " ".join(" ".join(pieces).split())
+    if " " in words:
+        yield Text(_shown(path), node.lineno, words)
+
+
+def _page_texts(path: Path, content: str) -> Iterator[Text]:
+    patterns = [_JSX_STRING] if "strings" in path.parts else [_JSX_TEXT, _JSX_STRING]
+    for number, line in enumerate(content.splitlines(), start=1):
+        if line.lstrip().startswith(("//", "import ", "*", "/*")):
+            continue
+        for pattern in patterns:
+            for found in pattern.findall(line):
+                if re.search(r"[A-Za-z]{2,} [A-Za-z]{2,}", found):
+                    yield Text(_shown(path), number, " ".join(found.split()))
+
+
+def advise(text: Text) -> Iterator[Advice]:
+    """The listed words and the length of one text."""
+    for pattern, better in _LISTED:
+        for found in pattern.findall(text.words):
+            yield Advice(text.path, text.line, f"{found!r}: write {better}", listed=True)
+    for sentence in re.split(r"(?<=[.!?])\s+", text.words):
+        count = len(sentence.split())
+        if count > LONGEST_SENTENCE:
+            start = " ".join(sentence.split()[:6])
+            yield Advice(text.path, text.line, f"{count} words: {start} ...", listed=False)
+
+
+def reading_ease(texts: Sequence[str]) -> float:
+    """The Flesch reading ease: 60 is plain English, 30 is hard."""
+    sentences = [one for text in texts for one in re.split(r"(?<=[.!?])\s+", text) if one.strip()]
+    words = [word for one in sentences for word in re.findall(r"[A-Za-z']+", one)]
+    if not words:
+        return 100.0
+    syllables = sum(max(1, len(re.findall(r"[aeiouy]+", word.lower()))) for word in words)
+    return 206.835 - 1.015 * len(words) / len(sentences) - 84.6 * syllables / len(words)
+
+
+def _print_ease(texts: Sequence[Text], *, only_low: bool) -> None:
+    pages: dict[str, list[str]] = {}
+    for text in texts:
+        if text.path.endswith(".md") and len(text.words.split()) > 3:
+            pages.setdefault(text.path, []).append(text.words)
+    levels = Counter[str]()
+    for path, sentences in sorted(pages.items()):
+        ease = reading_ease(sentences)
+        levels["low" if ease < LEAST_EASE else "good"] += 1
+        if only_low and ease < LEAST_EASE:
+            print(f"{path}: reading ease {ease:.0f}, aim for {LEAST_EASE:.0f}")
+    print(f"Reading ease: {levels['good']} pages good, {levels['low']} below {LEAST_EASE:.0f}.")
+
+
+def _shown(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix() if path.is_relative_to(ROOT) else str(path)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
