@@ -20,7 +20,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -81,11 +81,12 @@ def main(arguments: list[str]) -> int:
     reader.add_argument("--into", type=Path, default=BUILT)
     reader.add_argument("--docs-into", type=Path, default=BUILT_DOCS)
     asked = reader.parse_args(arguments)
+    makers: dict[str, Callable[[], bool]] = {
+        "page": lambda: build(ROOT / "web", asked.into),
+        "docs": lambda: build_docs(ROOT, asked.docs_into),
+    }
     failed = False
-    for name, make in (
-        ("page", lambda: build(ROOT / "web", asked.into)),
-        ("docs", lambda: build_docs(ROOT, asked.docs_into)),
-    ):
+    for name, make in makers.items():
         if asked.only not in (None, name):
             continue
         try:

@@ -152,9 +152,8 @@ def _python_texts(path: Path, content: str) -> Iterator[Text]:
                 yield from _string(path, value)
         if isinstance(node, ast.keyword) and node.arg in _TEXT_KEYWORDS:
             yield from _string(path, node.value)
-        is_command = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        if is_command and "/surfaces/cli/" in path.as_posix():
-            text = ast.get_docstring(node) if isinstance(node, ast.FunctionDef) else None
+        if isinstance(node, ast.FunctionDef) and "/surfaces/cli/" in path.as_posix():
+            text = ast.get_docstring(node)
             if text and any("command" in ast.unparse(one) for one in node.decorator_list):
                 yield Text(_shown(path), node.lineno, " ".join(text.split()))
 
