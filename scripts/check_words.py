@@ -49,7 +49,6 @@ WORDS: Final = {
     r"a word to": "a message to",
     r"utili[sz]e": "use",
     r"in order to": "to",
-    r"simply|obviously|of course": "leave it out",
 }
 _LISTED: Final = [
     (re.compile(rf"\b(?:{word})\b", re.IGNORECASE), better) for word, better in WORDS.items()
