@@ -131,7 +131,7 @@ def test_a_token_is_shown_once_and_what_happened_is_reported(
     expect(page.get_by_label("The entry", exact=True)).to_contain_text("delete_token")
 
     page.get_by_role("link", name="System health").click()
-    expect(page.get_by_text("The database answers.")).to_be_visible()
+    expect(page.get_by_text("The database responds.")).to_be_visible()
     page.goto("/settings/workspace")
     page.get_by_role("textbox", name="Make another").fill("Lab of the tower")
     page.get_by_role("button", name="Make workspace").click()

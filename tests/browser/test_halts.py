@@ -71,6 +71,6 @@ def test_an_automation_is_halted_its_run_is_held_and_goes_on_when_released(
 
     page.goto(f"/runs/{run_id}")
     banner.get_by_role("button", name="Release").click()
-    expect(page.get_by_text("It reached the end of its plan.")).to_be_visible()
+    expect(page.get_by_text("Succeeded ·")).to_be_visible()
     expect(banner).to_have_count(0)
     assert browser_session.run(run_id)["status"] == "succeeded"

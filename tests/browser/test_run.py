@@ -71,7 +71,7 @@ def test_a_run_is_watched_as_it_happens_and_played_again(browser_session: Browse
     _answer(browser_session, run_id)
     expect(_row(page, "wind", "succeeded")).to_be_visible()
     expect(_row(page, "@run", "succeeded")).to_be_visible()
-    expect(page.get_by_text("It reached the end of its plan.")).to_be_visible()
+    expect(page.get_by_text("Succeeded ·")).to_be_visible()
     assert page.evaluate("window.notReloaded")
     # Each line that a script said has an address, and so has each step.
     _row(page, "wind", "succeeded").click()
@@ -134,7 +134,7 @@ def test_items_that_failed_are_seen_in_badge_step_and_headline(
     run = browser_session.ended(browser_session.started_run(made))
     assert run["status"] == "succeeded"
     page = browser_session.open(f"/runs/{run['id']}")
-    expect(page.get_by_text("but 1 of 3 items failed")).to_be_visible()
+    expect(page.get_by_text("Succeeded with 1 of 3 items failed")).to_be_visible()
     expect(page.get_by_text("partly failed", exact=True).first).to_be_visible()
     expect(_row(page, "each", "partly_failed")).to_be_visible()
     expect(_row(page, "share[1]", "failed")).to_be_visible()

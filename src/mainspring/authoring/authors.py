@@ -16,6 +16,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
+from mainspring.contracts.display_text import format_usd
 from mainspring.contracts.errors import Finding, NotFound, PermissionDenied
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.roles import Permission, role_too_small_error
@@ -121,8 +122,9 @@ class AutomationAuthor:
         [row] = await tx.fetch(_AUTHORED, space, budget, automation_id)
         if cap + row["usd"] > most:
             detail = (
-                f"What its runs have authored may spend {row['usd']:f} USD a day already, and "
-                f"with {cap:f} more that is above the {most:f} that it may spend itself."
+                f"The automations that its runs created may already spend {format_usd(row['usd'])} a "
+                f"day. With another {format_usd(cap)} that exceeds its own daily limit of "
+                f"{format_usd(most)}."
             )
             raise _wider([Finding(f"/{_DAILY}", detail, "cap_used_up")])
 

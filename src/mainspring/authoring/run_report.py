@@ -33,15 +33,15 @@ _WORDS: Final[Mapping[str, str]] = {
     "skipped": "skipped",
 }
 _LATE: Final[Mapping[str, str]] = {
-    "runner_down": "No worker is running. Start one (`mainspring up` does): the run waits in line "
-    "and will still happen.",
-    "runner_slow": "Every worker is busy, or an earlier run of this automation is under way: the "
-    "run waits in line and will still happen.",
-    "run_overran": "The run is still under way.",
+    "runner_down": "No worker is running. Start one (`mainspring up` does): the run is queued "
+    "and starts when one is available.",
+    "runner_slow": "Every worker is busy, or an earlier run of this automation is in progress: the "
+    "run is queued and starts when one is free.",
+    "run_overran": "The run is still in progress.",
 }
 _GO_ON: Final = (
-    " To go on waiting, call run_automation_once with automation_id and run_id {run_id}; without "
-    "run_id it would start another run. get_automation_run tells how it stands."
+    " To keep waiting, call run_automation_once with automation_id and run_id {run_id}; without "
+    "run_id it starts another run. get_automation_run returns its status."
 )
 
 
@@ -150,22 +150,21 @@ def _error(run: Mapping[str, Any]) -> str | None:
 
 def _next_step(run: Mapping[str, Any], status: str, made_up: int) -> str:
     if status == "skipped":
-        return "Nothing ran; error says why. See to that and call again."
+        return "Nothing ran; error says why. Fix the cause and call again."
     if status in ("failed", "killed"):
         return (
-            "Read error and stderr, mend the source with update_automation and run it again, three "
-            "rounds at the most; then let the person decide."
+            "Read error and stderr, fix the source with update_automation and run it again, at "
+            "most three times; then let the person decide."
         )
     beginning = {
-        "dry_run": f"This was a dry run: {_calls(made_up)} only pretended, and nothing was "
-        "changed. ",
-        "verify": f"This ran in verify mode: {_calls(made_up)} only pretended, and what it wrote "
+        "dry_run": f"This was a dry run: {_calls(made_up)} simulated, and nothing was changed. ",
+        "verify": f"This ran in verify mode: {_calls(made_up)} simulated, and what it wrote "
         "to boards and pages is kept. ",
     }.get(run["mode"], "")
     if run["reason"] == ITEMS_FAILED:
-        return beginning + "It went on past items that failed: read error before going on."
+        return beginning + "It continued past failed items: read error before you continue."
     if status == "partial":
-        return beginning + "It reached its end and wrote to stderr: read that before going on."
+        return beginning + "It finished and wrote to stderr: read that before you continue."
     if beginning:
         return (
             beginning + "Check stdout and suppressed; dry_run: false is exactly what a trigger "

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Container
+from decimal import Decimal
 from typing import Final
 
 from mainspring.contracts.errors import Finding, Invalid
@@ -129,3 +130,13 @@ def choose_free_name(name: str, used: Collection[str]) -> str:
         ending = f" ({number})"
         found = name[: LONGEST_FREE_NAME - len(ending)] + ending
     return found
+
+
+# Amounts of money.
+
+
+def format_usd(amount: Decimal) -> str:
+    """An amount in US dollars with at least two decimals and no digit lost: $0.10, $0.0125."""
+    exact = amount.normalize()
+    places = max(2, -int(exact.as_tuple().exponent)) if exact.is_finite() else 2
+    return f"${exact:,.{places}f}"

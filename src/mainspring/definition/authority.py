@@ -15,6 +15,7 @@ from decimal import Decimal
 from typing import Any, Final, Literal
 
 from mainspring.contracts.action import is_declared_pure
+from mainspring.contracts.display_text import format_usd
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.write_description import quote_name
@@ -384,8 +385,8 @@ AdditionKind = Literal[
 
 # The limits of a run or a day: pointer, default and text.
 _BOUNDS: Final[tuple[tuple[str, Decimal, str], ...]] = (
-    ("cost_cap_daily_usd", Decimal(1), "spend {} USD a day"),
-    ("budget_cap_usd", Decimal(1), "spend {} USD in one run"),
+    ("cost_cap_daily_usd", Decimal(1), "spend {} a day"),
+    ("budget_cap_usd", Decimal(1), "spend {} in one run"),
     ("max_llm_tokens", Decimal(200_000), "use {} tokens in one run"),
     ("timeout_seconds", Decimal(600), "work {} seconds in one run"),
 )
@@ -572,18 +573,18 @@ def _compare_limits(
         if before is None:
             if name == _BOUNDS[0][0]:
                 # The cost of a step is not known here, and it is often zero.
-                most = f"It may spend up to {_format_amount(amount)} USD a day"
-                yield AuthorityAddition("spend", at, f"{most}, should a step cost anything.")
+                most = f"It may spend up to {format_usd(amount)} a day"
+                yield AuthorityAddition("spend", at, f"{most} if its steps cost anything.")
             elif amount > usual:
                 yield AuthorityAddition(
-                    "spend", at, f"It may {words.format(_format_amount(amount))}."
+                    "spend", at, f"It may {words.format(_format_bound(name, amount))}."
                 )
             continue
         was = before.bounds.get(name, usual)
         if amount > was:
-            text = words.format(_format_amount(amount))
+            text = words.format(_format_bound(name, amount))
             yield AuthorityAddition(
-                "spend", at, f"It may now {text} instead of {_format_amount(was)}."
+                "spend", at, f"It may now {text} instead of {_format_bound(name, was)}."
             )
 
 
@@ -604,7 +605,9 @@ def _amount(value: Any, usual: Decimal) -> Decimal:
     return usual if value is None else Decimal(str(value))
 
 
-def _format_amount(amount: Decimal) -> str:
+def _format_bound(name: str, amount: Decimal) -> str:
+    if name.endswith("_usd"):
+        return format_usd(amount)
     return f"{amount.normalize():f}" if amount % 1 else f"{int(amount):,}"
 
 

@@ -70,7 +70,7 @@ def _money_schema(highest: int | None = None) -> WithJsonSchema:
 def _read_day_cap(value: Any) -> Decimal:
     amount = _read_money(value)
     if amount > 100:
-        raise PydanticCustomError("money", "An automation may spend at most 100 USD a day.")
+        raise PydanticCustomError("money", "An automation may spend at most $100 a day.")
     return amount
 
 

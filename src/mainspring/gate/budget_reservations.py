@@ -17,6 +17,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
+from mainspring.contracts.display_text import format_usd
 from mainspring.contracts.errors import BudgetExceeded, InternalError
 from mainspring.gate.capability_call import CapabilityCall
 from mainspring.gate.run_budget import (
@@ -286,8 +287,8 @@ def _refuse_over(
     if used + asked <= cap:
         return
     raise BudgetExceeded(
-        f"{who} may spend ${cap}, ${used} of it are spent or promised, and this call can cost "
-        f"${asked}; it was not made.",
+        f"{who} may spend {format_usd(cap)}. {format_usd(used)} of it is spent or reserved, and "
+        f"this call can cost {format_usd(asked)}; it was not made.",
         code=code,
         suggestion=way_out,
     )

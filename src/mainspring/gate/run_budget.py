@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, Final
 
+from mainspring.contracts.display_text import format_usd
 from mainspring.contracts.errors import BudgetExceeded
 
 # Money: what a run may still spend. Reserve first, settle after.
@@ -39,7 +40,8 @@ class StepBudget:
 
     def over(self) -> BudgetExceeded:
         return BudgetExceeded(
-            f"Step {self.step!r} has spent ${self.spent} of its ${self.cap}; it ends here.",
+            f"Step {self.step!r} spent {format_usd(self.spent)} of its {format_usd(self.cap)} "
+            "budget and was stopped.",
             code="step_budget",
             suggestion=STEP_WAY_OUT,
         )
@@ -123,7 +125,8 @@ class RunBudget:
             return gone
         if self.spent and self.spent >= self.cap:
             return BudgetExceeded(
-                f"The run has spent ${self.spent} of its ${self.cap}; it ends here.",
+                f"The run spent {format_usd(self.spent)} of its {format_usd(self.cap)} "
+                "and was stopped.",
                 code="run_budget",
                 suggestion=RUN_WAY_OUT,
             )
@@ -139,15 +142,16 @@ class RunBudget:
 
     def _day_over(self) -> BudgetExceeded:
         return BudgetExceeded(
-            f"Today's runs have spent ${self.day_spent} of ${self.day_cap}; this ends here.",
+            f"Today's runs spent {format_usd(self.day_spent)} of {format_usd(self.day_cap)}; "
+            "this run was stopped.",
             code="day_budget",
             suggestion=DAY_WAY_OUT,
         )
 
     def _space_over(self) -> BudgetExceeded:
         return BudgetExceeded(
-            f"The workspace has spent ${self.space_spent} of the ${self.space_cap} of its day; "
-            "this ends here.",
+            f"The workspace spent {format_usd(self.space_spent)} of its daily limit of "
+            f"{format_usd(self.space_cap)}; this run was stopped.",
             code="workspace_budget",
             suggestion=SPACE_WAY_OUT,
         )
@@ -156,9 +160,9 @@ class RunBudget:
 def _over_budget_error(
     who: str, spent: Decimal, cap: Decimal, amount: Decimal, code: str, way_out: str
 ) -> BudgetExceeded:
-    need = f", and this call can cost ${amount}; it" if amount else "; this call"
+    need = f", and this call can cost {format_usd(amount)}; it" if amount else "; this call"
     return BudgetExceeded(
-        f"{who} has spent ${spent} of its ${cap}{need} was not made.",
+        f"{who} spent {format_usd(spent)} of its {format_usd(cap)} budget{need} was not made.",
         code=code,
         suggestion=way_out,
     )

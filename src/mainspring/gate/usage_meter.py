@@ -20,6 +20,7 @@ from uuid import UUID
 
 from mainspring.contracts.clock import Clock
 from mainspring.contracts.context import RunRef
+from mainspring.contracts.display_text import format_usd
 from mainspring.contracts.errors import BudgetExceeded, DeadlineExceeded, Finding, Invalid, Problem
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
@@ -335,8 +336,8 @@ def _affordable(request: ModelRequest, price: Price, reads: int) -> int:
     reading, one = price.most(reads, 0), _dearest_token(price, reads)
     if reading + one > cap:
         raise BudgetExceeded(
-            f"This call may cost ${cap}, and reading it with one token of an answer can cost "
-            f"${reading + one}; it was not made.",
+            f"This call may cost at most {format_usd(cap)}, but the prompt and one token of output "
+            f"can cost {format_usd(reading + one)}; it was not made.",
             code="call_budget",
             suggestion="Raise max_usd, send less text, or name a cheaper model.",
         )

@@ -111,17 +111,17 @@ def _check_again(row: Any) -> None:
     """A retry continues where a run failed; some runs have no such place."""
     if row["status"] not in _AGAIN_FROM:
         raise Conflict(
-            f"Only a run that broke off can be retried; this one is {row['status']}.",
+            f"Only a failed run can be retried; this run is {row['status']}.",
             code="not_retryable",
         )
     if row["reason"] == "invalid_inputs":
         raise Conflict(
-            "This run was refused for its inputs and never began; start a new one.",
+            "This run was rejected for its inputs and never started; start a new one.",
             code="not_retryable",
         )
     if row["outcome"] == "over_budget":
         raise Conflict(
-            "This run has spent its money, and its budget is part of its version.",
+            "This run has used its budget, and the budget is part of its version.",
             code="not_retryable",
             suggestion="Raise the budget in the definition and start a new run.",
         )

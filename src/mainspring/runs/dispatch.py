@@ -567,7 +567,7 @@ class Dispatcher:
             raise Conflict(
                 "This automation is archived.",
                 code="archived",
-                suggestion="Restore it first; one that was uninstalled is recovered instead.",
+                suggestion="Restore it first; recover an uninstalled one instead.",
             )
         version = request.version or row["version"]
         chain = (
@@ -577,14 +577,14 @@ class Dispatcher:
         request = replace(request, mode=narrower_mode(request.mode, chain.mode))
         if request.is_manual and row["has_left"] and not _is_harmless(request):
             raise Conflict(
-                "The owner of this automation left, and nobody has taken it over.",
+                "The owner of this automation left, and no one has taken it over.",
                 code=OWNER_LEFT,
                 suggestion="Take it over under Settings, Members, or with "
                 "`mainspring members takeover`. A dry run works before that.",
             )
         if request.is_manual and _lacks_consent(request, row):
             raise ConsentRequired(
-                "A person has to agree first.", consent={"version": row["version"]}
+                "A person must consent first.", consent={"version": row["version"]}
             )
         try:
             loaded = await self._loaded(request, version)
@@ -804,5 +804,5 @@ def _other_body(request: RunRequest, before: bytes | None) -> Problem | None:
     if request.body_hash is None or before in (None, request.body_hash):
         return None
     return Invalid(
-        "This idempotency key was used before with another body.", code="idempotency_mismatch"
+        "This idempotency key was already used with a different body.", code="idempotency_mismatch"
     )

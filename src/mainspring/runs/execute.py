@@ -683,7 +683,7 @@ class RunExecution:
         if self.engine.clock.monotonic() < self._deadline:
             return problem
         return DeadlineExceeded(
-            f"The run worked for longer than its "
+            "The run exceeded its timeout of "
             f"{self.version.program.execution.timeout_seconds} seconds.",
             code="run_timeout",
             retryable=False,

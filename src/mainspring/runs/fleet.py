@@ -93,9 +93,9 @@ async def drain(tx: Transaction, *, worker: str | None, host: str | None) -> lis
     rows = await tx.fetch(_DRAIN, worker, host)
     if not rows:
         pointer, named = ("/host", host) if worker is None else ("/worker", worker)
-        detail = f"No living worker is called {named!r}."
+        detail = f"No active worker is named {named!r}."
         if worker is None:
-            detail = f"No living worker is on a machine called {named!r}."
+            detail = f"No active worker runs on a machine named {named!r}."
         raise NotFound(
             detail,
             code="no_worker",

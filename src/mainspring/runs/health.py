@@ -162,10 +162,10 @@ def judge(vitals: HealthSignals | None, patience: float = PATIENCE_SECONDS) -> H
     """Evaluate the signals; None means that the database did not answer."""
     if vitals is None:
         return HealthReport(
-            "down", (HealthCheck("database", False, "The database does not answer."),)
+            "down", (HealthCheck("database", False, "The database does not respond."),)
         )
     checks = (
-        HealthCheck("database", True, "The database answers."),
+        HealthCheck("database", True, "The database responds."),
         _schedules(vitals, patience),
         _workers(vitals, patience),
         _matcher(vitals, patience),
@@ -180,34 +180,38 @@ def _schedules(vitals: HealthSignals, patience: float) -> HealthCheck:
     return HealthCheck(
         "schedules",
         False,
-        f"Schedules that should have fired and did not: {vitals.overdue_schedules}, "
-        f"the oldest {late} s ago. Is a scheduler running?",
+        (
+            f"Overdue schedules: {vitals.overdue_schedules}, the oldest by {late} s. "
+            "Is a scheduler running?"
+        ),
     )
 
 
 def _workers(vitals: HealthSignals, patience: float) -> HealthCheck:
     late = _late(vitals.run_seconds, patience)
     if late is None:
-        return HealthCheck("workers", True, f"Workers at work: {vitals.workers}.")
+        return HealthCheck("workers", True, f"Active workers: {vitals.workers}.")
     due = f"A run has been due for {late} s"
     if vitals.workers == 0:
-        return HealthCheck("workers", False, f"{due} and no worker is there to take it.")
+        return HealthCheck("workers", False, f"{due} and no worker is running.")
     unserved = _late(vitals.unserved_seconds, patience)
     if unserved is not None:
-        detail = f"A run has been due for {unserved} s and no worker takes from its queue."
+        detail = f"A run has been due for {unserved} s and no worker serves its queue."
         return HealthCheck("workers", False, detail)
     untaken = _late(vitals.untaken_seconds, patience)
     if untaken is not None:
-        detail = f"A run has been due for {untaken} s and workers with room do not take it."
+        detail = f"A run has been due for {untaken} s and workers with free slots do not claim it."
         return HealthCheck("workers", False, detail)
     # More work than capacity; all workers are busy.
-    return HealthCheck("workers", True, f"Workers at work: {vitals.workers}. {due}: they are busy.")
+    return HealthCheck(
+        "workers", True, (f"Active workers: {vitals.workers}. {due}: all of them are busy.")
+    )
 
 
 def _matcher(vitals: HealthSignals, patience: float) -> HealthCheck:
     late = _late(vitals.event_seconds, patience) or _late(vitals.unheard_seconds, patience)
     if late is None:
-        return HealthCheck("events", True, "Events are matched as they come.")
+        return HealthCheck("events", True, "Events are matched without delay.")
     return HealthCheck("events", False, f"Events have not been matched for {late} s.")
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 # The maximum length of a log returned as one text.
 LOG_BYTES: Final = 4 * 1_048_576
-_CUT: Final = "\n… the rest is left out here: one text holds {most} bytes.\n"
+_CUT: Final = "\n… truncated: a text keeps at most {most} bytes.\n"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _LONGEST_NAME: Final = 200

@@ -108,7 +108,7 @@ class StepQuestions:
         async with self.database.acquire() as connection:
             row = await connection.fetchrow(_LAST, workspace_id, run_id, step, item)
         if row is None:
-            raise InternalError("The question of this step is not there.", retryable=False)
+            raise InternalError("The question of this step does not exist.", retryable=False)
         if row["status"] == "pending" and row["expires_at"] > now:
             return QuestionResolution(until=row["expires_at"])
         if row["status"] in ("pending", "expired"):
@@ -159,12 +159,12 @@ async def lock_question(tx: Transaction, workspace_id: UUID, question_id: UUID) 
         raise NotFound("There is no such question.", code="no_approval")
     if row["status"] == "expired":
         raise Expired(
-            "The time for this answer is over, and the run has gone on without it.",
+            "The time to answer is over; the run has continued without an answer.",
             code="approval_expired",
         )
     if row["status"] != "pending":
         raise Conflict(
-            f"This question was answered before: {row['status']}.", code="approval_answered"
+            f"This question is already answered: {row['status']}.", code="approval_answered"
         )
     run = await tx.fetchrow(_RUN, workspace_id, row["run_id"])
     if run is None or run["status"] not in _UNDER_WAY:
@@ -185,7 +185,7 @@ async def answer_question(
 def _value(row: Any) -> dict[str, Any]:
     """The step's value; raises when the plan does not continue."""
     if row["status"] == "declined" and row["on_decline"] == "fail":
-        raise PermissionDenied(f"Somebody said no: {row['title']}", code="approval_declined")
+        raise PermissionDenied(f"Declined: {row['title']}", code="approval_declined")
     if row["status"] in ("approved", "declined"):
         return {
             "approved": row["status"] == "approved",
@@ -194,7 +194,7 @@ def _value(row: Any) -> dict[str, Any]:
             "timed_out": False,
         }
     if row["usual"] is None:
-        raise Expired(f"Nobody answered in time: {row['title']}", code="approval_expired")
+        raise Expired(f"No answer in time: {row['title']}", code="approval_expired")
     return {
         "approved": True,
         "answer": row["usual"]["value"],

@@ -99,13 +99,15 @@ async def _check_not_withdrawn(
     check_not_widened(now["definition"], old["definition"], widened)
     if widened:
         raise PermissionDenied(
-            "The version of this run may do what the one in force may not.",
+            "This run's version has permissions that the active version does not have.",
             code="grants_withdrawn",
             findings=[
                 Finding("/version", f"It may call {one.capability} in other ways.", "grant_widened")
                 for one in widened
             ],
-            suggestion="Replay it in the active version, or let the automation's owner replay it.",
+            suggestion=(
+                "Replay it with the active version, or ask the automation's owner to replay it."
+            ),
         )
 
 

@@ -146,18 +146,18 @@ OutcomeWord = Literal[
 ]
 
 SENTENCES: dict[OutcomeWord, str] = {
-    "effects": "It changed something, here or outside.",
-    "drafts_waiting": "Outside writes wait as drafts until a person confirms them.",
-    "answer_only": "It worked out an answer and changed nothing.",
-    "nothing_to_do": "Every step was skipped or found nothing to do.",
-    "blocked": "A call was refused at the door, or an account it needs is not connected.",
-    "over_budget": "It reached a limit that was set for it.",
-    "failed": "It did not reach the end of its plan.",
+    "effects": "It made changes here or in outside services.",
+    "drafts_waiting": "Outside writes are waiting for approval as drafts.",
+    "answer_only": "It returned a result and changed nothing.",
+    "nothing_to_do": "Every step was skipped or had nothing to do.",
+    "blocked": "A call was denied, or an account it needs is not connected.",
+    "over_budget": "It reached one of its limits.",
+    "failed": "It did not finish.",
 }
 # The reason of a run that reached its end past items of a list that failed.
 ITEMS_FAILED: Final = "items_failed"
 # A script may reach its end without an answer: that it ran is all there is to say.
-_NO_ANSWER: Final = "It ran to its end, answered nothing and changed nothing."
+_NO_ANSWER: Final = "It finished without a result and changed nothing."
 
 
 def sentence(word: str | None, output: Any) -> str:
@@ -299,9 +299,11 @@ _PAYLOAD: dict[str, Any] = {
     },
 }
 
-SUCCEEDED = EventType("automation.run.succeeded", "A run reached the end of its plan.", _PAYLOAD)
+SUCCEEDED = EventType("automation.run.succeeded", "A run succeeded.", _PAYLOAD)
 FAILED = EventType(
-    "automation.run.failed", "A run failed, ran out of time or died with its workers.", _PAYLOAD
+    "automation.run.failed",
+    "A run failed, timed out or was given up after losing its workers.",
+    _PAYLOAD,
 )
 CANCELLED = EventType("automation.run.cancelled", "A run was cancelled.", _PAYLOAD)
 
@@ -350,7 +352,7 @@ async def keep_event_key(
     row = await tx.fetchrow(_KEPT_KEY, workspace_id, named)
     if row["body_hash"] != body_hash:
         raise Invalid(
-            "This idempotency key was used before with another event.",
+            "This idempotency key was already used with a different event.",
             code="idempotency_mismatch",
         )
     found: UUID = row["run_id"]

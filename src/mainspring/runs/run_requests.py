@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
+from mainspring.contracts.display_text import format_usd
 from mainspring.contracts.errors import BudgetExceeded, Conflict, LimitExceeded, Problem
 from mainspring.contracts.limits import Limits
 from mainspring.definition.model import Execution
@@ -116,7 +117,7 @@ LEFT = AdmissionRefusal(
     OWNER_LEFT,
     "blocked",
     Conflict(
-        "It is stopped because its owner, or the member who made its webhook token, left.",
+        "It is stopped because its owner, or the member who created its webhook token, left.",
         code=OWNER_LEFT,
         suggestion="Take it over under Settings, Members, or with `mainspring members takeover`; "
         "then replay this run.",
@@ -156,7 +157,7 @@ class RunChain:
 
 def _chain_refusal(reason: str, bound: str) -> AdmissionRefusal:
     problem = LimitExceeded(
-        f"Runs have started runs until the chain was {bound}; it ends here.",
+        f"Runs started further runs until the chain was {bound}; it stops here.",
         code=reason,
         retryable=False,
     )
@@ -177,19 +178,23 @@ class CostAllowance:
         if self.spent_today and self.spent_today >= execution.cost_cap_daily_usd:
             return _costly(
                 "day_budget",
-                f"Today's runs have spent ${self.spent_today} of ${execution.cost_cap_daily_usd} "
-                "(the day is counted in UTC).",
+                (
+                    f"Today's runs have spent {format_usd(self.spent_today)} of "
+                    f"{format_usd(execution.cost_cap_daily_usd)} (days are UTC)."
+                ),
             )
         if self.space_spent:
             return _costly(
                 "workspace_budget",
-                "The workspace has spent what it may spend today (the day is counted in UTC).",
+                "The workspace has reached its daily spending limit (days are UTC).",
             )
         if self.usual is not None and self.usual > execution.budget_cap_usd:
             return _costly(
                 "estimate_over_budget",
-                f"Its last runs cost ${self.usual:.4f} on average; "
-                f"a run may spend ${execution.budget_cap_usd}.",
+                (
+                    f"Its recent runs cost ${self.usual:.4f} on average, more than the "
+                    f"limit of {format_usd(execution.budget_cap_usd)} for one run."
+                ),
             )
         return None
 

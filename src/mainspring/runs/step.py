@@ -157,12 +157,14 @@ class StepReplay:
                     await self._caught_up.wait()
         if self.changes > 0:
             raise InternalError(
-                f"After an interruption the script asks for {capability} with other arguments "
-                "than before, so it cannot be told whether this was done already.",
+                f"After an interruption, the script called {capability} with different "
+                "arguments, so Mainspring cannot tell whether the call was already "
+                "made.",
                 code="call_mismatch",
                 retryable=False,
-                suggestion="Let what the script does depend only on its input and on what its "
-                "calls answer.",
+                suggestion=(
+                    "Make the script depend only on its input and on the results of its calls."
+                ),
             )
 
 
@@ -367,7 +369,7 @@ class StepAttempt:
         number = recalled.number(turn)
         if number > MOST_CALLS:
             raise LimitExceeded(
-                f"One try at a step makes at most {MOST_CALLS} calls.",
+                f"One attempt of a step may make at most {MOST_CALLS} calls.",
                 code="too_many_calls",
                 retryable=False,
             )
@@ -530,8 +532,8 @@ def render_config(step: CompiledStep, context: Mapping[str, Any]) -> Any:
     findings = step.config_validator.findings(show_secret_names(config), "")
     if findings:
         raise Invalid(
-            f"The config of step {step.step_id!r} is not valid once its templates are filled "
-            f"in: {findings[0].detail}",
+            f"The config of step {step.step_id!r} is invalid after its templates are "
+            f"rendered: {findings[0].detail}",
             code="config_invalid",
             findings=findings,
         )
@@ -556,7 +558,7 @@ async def perform_step(attempt: StepAttempt, config: Any, seconds: float | None)
         raise
     except TimeoutError:
         raise DeadlineExceeded(
-            f"Step {step.step_id!r} took longer than {seconds:g} seconds and was stopped.",
+            f"Step {step.step_id!r} exceeded its timeout of {seconds:g} seconds and was stopped.",
             code="step_timeout",
         ) from None
     except Exception as error:
@@ -585,8 +587,8 @@ def check_output(attempt: StepAttempt, returned: Any) -> tuple[Any, str | None]:
     size = 0 if text is None else len(text) if text.isascii() else len(text.encode())
     if size > limits.step_output_bytes:
         raise Invalid(
-            f"The output of step {step.step_id!r} is {size} bytes; "
-            f"at most {limits.step_output_bytes} are kept.",
+            f"The output of step {step.step_id!r} is {size} bytes; the maximum is "
+            f"{limits.step_output_bytes}.",
             code="output_too_large",
         )
     return value, text
@@ -603,7 +605,7 @@ def _unfit(step: CompiledStep, findings: Sequence[Finding]) -> Problem:
             suggestion="Return what output_schema describes, or change output_schema.",
         )
     return InternalError(
-        f"The output of step {step.step_id!r} is not what its action declares: "
+        f"The output of step {step.step_id!r} does not match what its action declares: "
         f"{findings[0].detail}",
         code="output_invalid",
         findings=findings,

@@ -266,7 +266,7 @@ class InstallationTelemetry:
                 self._seen = await self._look()
             except Exception as error:
                 self._seen = {}
-                log.warning("The numbers could not be read: %s", describe_for_log(error))
+                log.warning("Cannot read metrics: %s", describe_for_log(error))
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_LOOK_SECONDS):
                     await stop.wait()

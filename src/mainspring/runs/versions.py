@@ -245,7 +245,7 @@ class VersionCache:
 
 
 def _not_there() -> NotFound:
-    return NotFound("This version of the automation is not there.", code="no_version")
+    return NotFound("This version of the automation does not exist.", code="no_version")
 
 
 def _explain_unfit_version(unfit: Invalid, tools: Tools) -> Problem:
@@ -258,9 +258,9 @@ def _explain_unfit_version(unfit: Invalid, tools: Tools) -> Problem:
     # A pattern does not name the tools that it matched.
     listed = ", ".join((named or gone)[:_NAMED])
     return Conflict(
-        f"This automation calls {listed}, which this workspace does not have any more.",
+        f"This automation calls {listed}, which is no longer available in this workspace.",
         code="tool_gone",
-        suggestion="Connect it again or agree to it again, or save a version without it.",
+        suggestion="Connect or approve it again, or save a version without it.",
     )
 
 

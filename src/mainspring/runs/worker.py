@@ -91,12 +91,14 @@ async def _requeue_lost_runs(
     if not workers:
         return 0
     evidence = InternalError(
-        f"The run's worker died {limits.takeovers} times in the middle of a step, the last time "
-        f"with no other run in hand, or was lost {limits.losses} times in all, without finishing a "
-        f"step; "
-        f"the last worker was {names[-1] if names else 'unknown'}.",
+        f"The run's worker crashed {limits.takeovers} times during a step, the last "
+        f"time with no other run in progress, or was lost {limits.losses} times in "
+        "total without finishing a step; the last worker was "
+        f"{(names[-1] if names else 'unknown')}.",
         code="poison",
-        suggestion="Look at the step after the last recorded one; retry the run once mended.",
+        suggestion=(
+            "Check the step after the last recorded one, fix the cause, then retry the run."
+        ),
     ).as_dict()
     rows = await queue.requeue_runs(tx, workers, limits, evidence, only, heartbeat=heartbeat)
     dead = RunEnd("dead", "poison", "failed")
@@ -314,7 +316,7 @@ class Worker:
         except Exception as error:
             # The storage check reports a full disk once.
             if not is_lost_connection(error) and not is_storage_full(error):
-                log.exception("No run could be claimed: %s", describe_for_log(error))
+                log.exception("Cannot claim runs: %s", describe_for_log(error))
             return []
 
     async def _claim(self, free: int, worker: int) -> list[ClaimedRun]:
@@ -502,7 +504,8 @@ class Worker:
             owned = await queue.find_owned_runs(tx, self._id)
         if heard is None:
             log.warning(
-                "The lease ran out: this worker or its database was held up. It starts afresh."
+                "The lease expired because this worker or its database stalled. The "
+                "worker starts with a new lease."
             )
             for claim in list(self._running):
                 self._interrupt(claim, "lost")
@@ -511,7 +514,10 @@ class Worker:
         self._lease_end = asked + self._settings.lease_seconds
         self._clock.sync(heard.now, asked=asked)
         if heard.draining and not self._stop.is_set():
-            log.info("An operator drains this worker: it takes nothing new, and leaves.")
+            log.info(
+                "An operator is draining this worker: it claims no new runs and stops "
+                "when its runs end."
+            )
             self.drained = True
             self.stop()
         await self._return_strays(owned)
@@ -578,7 +584,9 @@ class Worker:
                 if is_lost_connection(error):
                     self._hear_of(away=True)
                 elif not is_storage_full(error):
-                    log.exception("A duty of the worker failed: %s", describe_for_log(error))
+                    log.exception(
+                        "A background task of the worker failed: %s", describe_for_log(error)
+                    )
                 await asyncio.sleep(min(seconds, 0.5))
                 continue
             # Jitter keeps many workers from doing the same thing at once.
@@ -587,9 +595,9 @@ class Worker:
     def _hear_of(self, *, away: bool) -> None:
         """Log one line when the database becomes unavailable, and one when it is back."""
         if away and not self._away:
-            log.warning("The database is away; runs under way go on when it is back.")
+            log.warning("Database unavailable; running runs resume when it is back.")
         elif self._away and not away:
-            log.info("The database is back.")
+            log.info("Database available again.")
         self._away = away
 
     async def _retrying(self, act: Callable[[], Awaitable[Found]]) -> Found:

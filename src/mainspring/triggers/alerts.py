@@ -193,10 +193,10 @@ class FailureAlerts:
         self, automation: Mapping[str, Any], last: Mapping[str, Any], in_row: int
     ) -> Alert:
         message = (
-            f"Its last {in_row} runs failed, so nothing starts it any more.\n\n"
-            "Mend what went wrong, try it with a run by hand, and activate it again. The "
-            "moments that pass until then are not made up for.\n\n"
-            f"A run that failed: mainspring logs {last['id']}"
+            f"Its last {in_row} runs failed, so its triggers are paused.\n\n"
+            "Fix the cause, test it with a manual run, then activate it again. Fire times that "
+            "pass while it is paused are not made up.\n\n"
+            f"The latest failed run: mainspring logs {last['id']}"
         )
         return Alert(
             generate_id(),
@@ -204,7 +204,7 @@ class FailureAlerts:
             automation["id"],
             last["id"],
             "warning",
-            _title(automation["name"], "was paused after failures"),
+            _title(automation["name"], "was paused after repeated failures"),
             message,
             self._mail,
         )
@@ -235,7 +235,7 @@ class AlertMailer:
             try:
                 brought = await self.once()
             except Exception as error:
-                log.warning("The mail of alerts waits: %s", describe_for_log(error))
+                log.warning("Cannot send alert mails yet: %s", describe_for_log(error))
                 brought = False
             if not brought:
                 with contextlib.suppress(TimeoutError):
@@ -277,10 +277,10 @@ class AlertMailer:
 
     async def _not_taken(self, mail: AlertMail, problem: Problem) -> None:
         if mail.tries < TRIES:
-            log.info("The alert %s could not be mailed yet: %s", mail.id, problem.detail)
+            log.info("Alert %s could not be mailed; retrying later: %s", mail.id, problem.detail)
             return
         log.error(
-            "The alert %s could not be mailed in %s tries and stays in the inbox alone: %s",
+            "Alert %s could not be mailed after %s attempts and stays in the inbox only: %s",
             mail.id,
             mail.tries,
             problem.detail,
@@ -325,16 +325,16 @@ def _message(run: Mapping[str, Any], count: int) -> str:
     error = run["error"] or {}
     step = error.get("failed_step_id")
     detail = str(error.get("detail") or _WORDS[run["status"]])[:_LONGEST_DETAIL]
-    lines = [f"The step {step} failed: {detail}" if step else detail]
+    lines = [f"Step {step} failed: {detail}" if step else detail]
     if error.get("suggestion"):
         lines.append(str(error["suggestion"])[:_LONGEST_DETAIL])
     lines += ["", f"Run {run['id']}, {_STARTED.get(run['trigger_type'], 'by a trigger')}."]
     if count > 1:
-        lines.append(f"{_times(count)} since this alert began; this is the latest of them.")
-    lines += ["", f"See what it did: mainspring logs {run['id']}"]
+        lines.append(f"{_times(count)} since this alert was opened; this is the latest one.")
+    lines += ["", f"Show the run: mainspring logs {run['id']}"]
     if "retry" in list_next_actions(run):
-        lines.append(f"When the cause is mended outside: mainspring retry {run['id']}")
-    lines.append(f"When the definition is mended: mainspring replay {run['id']} --version active")
+        lines.append(f"After you fix the cause outside Mainspring: mainspring retry {run['id']}")
+    lines.append(f"After you fix the definition: mainspring replay {run['id']} --version active")
     return "\n".join(lines)
 
 
@@ -345,14 +345,14 @@ def _times(count: int) -> str:
 
 _WORDS: Final = {
     "failed": "The run failed.",
-    "timed_out": "The run took longer than it was given.",
-    "dead": "The run was given up after it lost its workers again and again.",
+    "timed_out": "The run exceeded its timeout.",
+    "dead": "The run was given up after losing its workers repeatedly.",
 }
 _STARTED: Final = {
-    "manual": "started by hand",
+    "manual": "started manually",
     "schedule": "started by its schedule",
-    "webhook": "started by a call of its webhook",
+    "webhook": "started by its webhook",
     "event": "started by an event",
-    "board_change": "started by a change of a board",
-    "page_ingested": "started by a page",
+    "board_change": "started by a board change",
+    "page_ingested": "started by a page change",
 }

@@ -29,7 +29,7 @@ def find_unmet_conditions(
     deadline = time.monotonic() + MOST_SECONDS
     findings = filter_findings(written, limits, at)
     if findings:
-        raise Invalid("The filter cannot be used.", code="filter_invalid", findings=findings)
+        raise Invalid("The filter is invalid.", code="filter_invalid", findings=findings)
     whole = compile_filter(written, limits)
     parts = [(pointer, compile_filter(part, limits)) for pointer, part in _parts(written, at)]
 
@@ -58,12 +58,12 @@ def _within(problem: Invalid, at: str) -> Invalid:
 
 
 def _too_long(at: str) -> Invalid:
-    detail = "Trying the filter on all these payloads takes too long."
+    detail = "Testing the filter on all these payloads takes too long."
     return Invalid(
         detail,
         code="filter_too_costly",
         findings=[Finding(at, detail, "filter_too_costly")],
-        suggestion="Try it on fewer events, or use fewer operators that search in text.",
+        suggestion="Test it on fewer events, or use fewer operators that search in text.",
     )
 
 

@@ -57,7 +57,7 @@ async def last_payload(
     """The last payload, for template authors."""
     row = await tx.fetchrow(_LAST, workspace_id, trigger["automation_id"], trigger["id"])
     if row is None:
-        raise NotFound("Nothing has come in for this trigger yet.", code="no_payload")
+        raise NotFound("This trigger has not received anything yet.", code="no_payload")
     # An empty payload is stored as NULL.
     return {**dict(row), "payload": {} if row["payload"] is None else row["payload"]}
 

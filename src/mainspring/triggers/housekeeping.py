@@ -95,7 +95,7 @@ class Housekeeper:
                 await chore()
             except Exception as error:
                 removed.failed += (name,)
-                log.warning("Housekeeping of %s failed: %s", name, describe_for_log(error))
+                log.warning("Housekeeping task %s failed: %s", name, describe_for_log(error))
         if removed.sentence():
             log.info("Housekeeping removed: %s", removed.sentence())
         return removed

@@ -264,7 +264,7 @@ class EventLogReader:
                 except Exception as error:
                     self._cursor.place = None
                     problem = convert_driver_error(error)
-                    log.debug("The reader %r waits: %s", self._consumer, problem.detail)
+                    log.debug("Event reader %r is paused: %s", self._consumer, problem.detail)
                     await self._sleep(stop, pause)
                     pause = min(pause * 2, _LONGEST_PAUSE)
                     continue
@@ -369,7 +369,7 @@ class EventLogReader:
 
     async def _pass_over(self, error: Exception) -> int:
         """Skip the next event, which failed even alone."""
-        log.error("The reader %r passes an event over.", self._consumer, exc_info=error)
+        log.error("Event reader %r skips an event.", self._consumer, exc_info=error)
         failed_at = self._cursor.place
         try:
             return await self._step_over(failed_at, log_and_convert_error(error))
@@ -394,7 +394,7 @@ class EventLogReader:
 
     async def _leave_record(self, tx: Transaction, entry: EventLogEntry, problem: Problem) -> None:
         log.warning(
-            "The reader %r could not handle event %s: %s",
+            "Event reader %r could not handle event %s: %s",
             self._consumer,
             entry.place[1],
             problem.detail,
@@ -436,7 +436,7 @@ def _is_passing(error: Exception) -> bool:
 
 def _breaks_off() -> Problem:
     return InternalError(
-        "The connection to the database was lost each time this event was handled.",
+        "The database connection was lost every time this event was handled.",
         code="event_breaks_off",
         retryable=False,
     )

@@ -40,7 +40,9 @@ class WebhookInputMapper:
         if self._is_small(mapping, size):
             return map_payload(mapping, value, self._limits)
         if self._under_way >= MOST_WAITING:
-            raise too_many_requests_error("Too many calls wait to be mapped to inputs.", 1.0)
+            raise too_many_requests_error(
+                ("Too many webhook requests are waiting to be mapped to inputs."), 1.0
+            )
         self._under_way += 1
         loop = asyncio.get_running_loop()
         work = loop.run_in_executor(self._threads, _map_within, mapping, value, self._limits)

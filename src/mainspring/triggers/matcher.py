@@ -101,7 +101,9 @@ class WorkspaceTriggers:
         try:
             self.index.add(trigger.id, trigger.event_type, trigger.filters)
         except Exception as error:
-            log.warning("Trigger %s cannot listen: %s", trigger.id, describe_for_log(error))
+            log.warning(
+                "Trigger %s cannot subscribe to events: %s", trigger.id, describe_for_log(error)
+            )
         else:
             self.triggers[trigger.id] = trigger
 
@@ -189,7 +191,7 @@ class EventMatcher:
                 made += await self._dispatcher.take(tx, requests)
         for problem in made:
             if isinstance(problem, Problem):
-                log.warning("An event could not be fired: %s", problem.detail)
+                log.warning("Cannot start a run for an event: %s", problem.detail)
         wake = partial(self._dispatcher.wake, made) if made else None
         return wake if matched.done == len(events) else PartialBatch(matched.done, wake)
 
@@ -290,7 +292,7 @@ def _match_events(
 def _broken(trigger_id: UUID, error: Exception) -> Problem:
     if isinstance(error, Problem):
         return error
-    log.warning("The filter of trigger %s broke.", trigger_id, exc_info=error)
+    log.warning("The filter of trigger %s failed.", trigger_id, exc_info=error)
     return InternalError(
         "The filter of this trigger could not be applied to the event.",
         code="filter_broke",

@@ -132,11 +132,11 @@ def read_schedule(config: Any) -> ScheduleConfig:
     misfire = config.get("misfire", "fire_once")
     seconds = config.get("catch_up_seconds", CATCH_UP_SECONDS)
     if not isinstance(cron, str) or not isinstance(zone, str):
-        raise _damaged_config_error("lacks its cron expression or its time zone")
+        raise _damaged_config_error("has no cron expression or no time zone")
     if misfire not in get_args(Misfire):
-        raise _damaged_config_error("has a policy for missed moments that does not exist")
+        raise _damaged_config_error("has an unknown policy for missed fire times")
     if type(seconds) is not int or not 0 <= seconds <= LONGEST_CATCH_UP_SECONDS:
-        raise _damaged_config_error("has a catch-up window that is not possible")
+        raise _damaged_config_error("has an invalid catch-up window")
     return ScheduleConfig(parse_cron(cron), zone, misfire, timedelta(seconds=seconds))
 
 

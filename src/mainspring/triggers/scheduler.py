@@ -172,7 +172,7 @@ class Scheduler:
         except Exception as error:
             # The storage check reports a full disk once.
             if not is_lost_connection(error) and not is_storage_full(error):
-                log.exception("The scheduler stumbled: %s", describe_for_log(error))
+                log.exception("The scheduler failed and continues: %s", describe_for_log(error))
             return _AWAY_SECONDS
 
     async def _until_due(self) -> float:
@@ -200,7 +200,7 @@ class Scheduler:
             except Exception as error:
                 if _is_passing(error) or not held:
                     raise
-                log.warning("Schedule %s could not be fired and is tried again later.", *held)
+                log.warning("Schedule %s could not be fired; retrying later.", *held)
                 self._aside[held[0]] = _steady() + _ASIDE_SECONDS
         return fired
 
@@ -252,7 +252,7 @@ class Scheduler:
             return _decision(schedule, now, self._plan(schedule, now))
         except Problem as problem:
             log.error(
-                "Schedule %s cannot be read and comes to rest: %s",
+                "Schedule %s cannot be read and is disabled: %s",
                 schedule.trigger_id,
                 problem.detail,
             )

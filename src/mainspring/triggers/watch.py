@@ -26,7 +26,7 @@ async def run_loops(duties: Mapping[str, Duty], stop: asyncio.Event) -> None:
         ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         if not stop.is_set():
             for task in ended:
-                log.error("The watch over %s ended by itself.", task.get_name())
+                log.error("The watcher of %s stopped unexpectedly.", task.get_name())
             stop.set()
         await asyncio.gather(*tasks)
     finally:

@@ -231,7 +231,7 @@ async def retry_lost_connection(work: Callable[[], Awaitable[Found]]) -> Found:
 
 def receipt_timeout_error() -> DeadlineExceeded:
     return DeadlineExceeded(
-        "The call could not be recorded in time; it may still be.",
+        "The request could not be recorded in time; it may still be recorded.",
         code="not_recorded",
         suggestion="Send it again with the same idempotency key.",
         retry_after=5.0,
@@ -260,7 +260,9 @@ class BodyMemoryLimiter:
         """Counts these bytes, or refuses them; ``give`` must follow what was counted."""
         own = self._by_source[source]
         if self._taken + size > self._most or own + size > self._share:
-            raise too_many_requests_error("Too many calls wait to be recorded.", 1.0)
+            raise too_many_requests_error(
+                "Too many webhook requests are waiting to be recorded.", 1.0
+            )
         self._taken += size
         self._by_source[source] += size
 
@@ -291,7 +293,9 @@ def too_many_requests_error(detail: str, seconds: float) -> LimitExceeded:
     return LimitExceeded(
         detail,
         code="too_many_calls",
-        suggestion="Send it again after Retry-After seconds, and the next ones further apart.",
+        suggestion=(
+            "Send it again after Retry-After seconds, and send the following requests less often."
+        ),
         retry_after=round(seconds, 3),
     )
 
@@ -469,7 +473,7 @@ class WebhookRequest:
 def unknown_webhook() -> Unauthenticated:
     """The single response to every failed authentication."""
     return Unauthenticated(
-        "This needs the token of one of this automation's webhooks, or its signature.",
+        "This request needs a token of one of this automation's webhooks, or a valid signature.",
         code="unknown_webhook",
         suggestion="Send the token in the header 'Authorization: Bearer mwh_…'.",
     )
@@ -493,7 +497,9 @@ def one_key(headers: Sequence[str], inside: str | None) -> str | None:
     if shown is not None and not _KEY.fullmatch(shown):
         raise _invalid_request("/header/idempotency-key", f"Idempotency-Key must be {_FORM}.")
     if None not in (shown, inside) and shown != inside:
-        raise _invalid_request("/idempotency_key", "The header Idempotency-Key says another key.")
+        raise _invalid_request(
+            "/idempotency_key", ("The Idempotency-Key header contains a different key.")
+        )
     return shown if inside is None else inside
 
 
@@ -558,7 +564,7 @@ class WebhookSecretCache:
             return None
 
 
-_TOO_OFTEN: Final = "This webhook was called more often than it may be."
+_TOO_OFTEN: Final = "This webhook exceeded its rate limit."
 
 
 class WebhookAuthenticator:

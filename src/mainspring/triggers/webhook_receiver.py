@@ -153,9 +153,9 @@ def _answer(made: Recorded, problems: Mapping[UUID, Problem]) -> Answer:
 
 def _suspended_webhook_error() -> Problem:
     return Conflict(
-        "This webhook is stopped until somebody takes it over; the call is kept for then.",
+        "This webhook is stopped until a member takes it over; the request is kept until then.",
         code=LEFT.reason,
-        suggestion="Do not send it again: the run that this answer names can be replayed.",
+        suggestion="Do not send it again: the run in this response can be replayed.",
     )
 
 
@@ -284,7 +284,7 @@ class WebhookReceiver:
                     if isinstance(answer, Problem):
                         raise answer
                     request = await self._authenticator.again(request)
-            raise too_many_requests_error("This webhook is being changed all the time.", 1.0)
+            raise too_many_requests_error("This webhook keeps being changed.", 1.0)
         except TimeoutError:
             raise receipt_timeout_error() from None
         finally:
@@ -302,7 +302,9 @@ class WebhookReceiver:
 
     def _check_waiting(self) -> None:
         if self.waiting >= self._limits.webhook_waiting:
-            raise too_many_requests_error("Too many calls wait to be recorded.", 1.0)
+            raise too_many_requests_error(
+                "Too many webhook requests are waiting to be recorded.", 1.0
+            )
 
     async def _prepared(self, webhook_request: WebhookRequest) -> PreparedWebhook:
         """Prepare the firing of a request; no lock or connection is held meanwhile."""
@@ -312,7 +314,7 @@ class WebhookReceiver:
         assert webhook is not None
         if self._preparing.waiting_of(webhook.id) >= max(1, self._limits.webhook_waiting // 2):
             raise too_many_requests_error(
-                "Too many calls of this webhook wait to be recorded.", 1.0
+                "Too many requests of this webhook are waiting to be recorded.", 1.0
             )
         if not self._preparing.begin(webhook.id):
             await self._preparing.wait_for_slot(webhook.id)

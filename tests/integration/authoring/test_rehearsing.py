@@ -138,7 +138,7 @@ async def test_a_changed_threshold_is_caught_by_what_was_read_then(outward: Outw
 
         same = await client.call("rehearse_automation", {"automation_id": one})
         assert (same["done"], same["otherwise"]) == (True, 0), same["summary"]
-        assert same["summary"] == "3 firings were rehearsed, and nothing would have gone otherwise."
+        assert same["summary"] == "3 firings were rehearsed, with no differences."
         lower = {"definition": _watch(pair, 50, board)}
         result = await client.call(
             "rehearse_automation", {"automation_id": one, "candidate": lower, "last": 2}
@@ -384,7 +384,7 @@ async def test_nobody_waits_in_a_rehearsal_and_people_are_not_asked_again(bench:
     assert question_put["capability"] == "approval.ask"
     assert deed["arguments"] == {"mark": f"false {made.run_id}"}
     assert (skipped["now"], skipped["then"]["status"]) == (None, "skipped")
-    assert skipped["note"] == "It was not started then: The automation is paused."
+    assert skipped["note"] == "It was not started: The automation is paused."
     assert await database.fetchval("SELECT count(*) FROM approvals") == 1
 
 

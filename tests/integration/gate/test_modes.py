@@ -55,8 +55,8 @@ async def test_a_dry_run_changes_nothing_and_says_what_it_would_have_done(bench:
     assert outputs["keep"] == {"id": "sample", "kind": "suppressed"}
     assert outputs["stubbed"] == {"id": "b", "kind": "suppressed"}
     story = summarize_run(run)
-    assert story["trial"].startswith("It was a dry run: nothing was changed")
-    assert "5 calls were only pretended" in story["trial"]
+    assert story["trial"].startswith("Dry run: nothing was changed")
+    assert "5 calls were simulated" in story["trial"]
     assert [one["capability"] for one in story["suppressed"]] == [
         "test.keep",
         "test.stubbed",
@@ -75,7 +75,7 @@ async def test_verify_mode_keeps_what_the_workspace_keeps_and_sends_nothing(benc
     assert outcomes == ["read", "kept", "kept", "kept", "pretended", "pretended"]
     assert (len(market.notes), dict(bench.outside.keys)) == (2, {})
     assert await _counts(bench) == (0, 0, 1)
-    assert "2 calls were only pretended." in summarize_run(run)["trial"]
+    assert "2 calls were simulated." in summarize_run(run)["trial"]
 
 
 async def test_what_a_trial_causes_is_part_of_the_trial_over_any_number_of_hops(

@@ -64,7 +64,7 @@ async def _check_timed(codex: Codex) -> None:
         ]
         assert "as it was filled in" in wrong.findings[0].detail
     may = (await codex.call("get_starter_recipe", slug="timed"))["recipe"]["may"]
-    assert "It may spend up to 1 USD a day, should a step cost anything." in may
+    assert "It may spend up to $1.00 a day if its steps cost anything." in may
     assert may[-1] == "When it starts is also said by <hours>, <zone>."
 
 

@@ -161,9 +161,7 @@ async def test_an_item_that_fails_stops_the_loop_unless_configured_to_continue(
     assert [f["index"] for f in went_on["output"]["failed"]] == [1]
     # It came to its end, and is not called a success for that alone.
     assert went_on["reason"] == "items_failed"
-    assert summarize_run(went_on)["headline"].startswith(
-        "It reached the end of its plan, but 1 of 3 items failed."
-    )
+    assert summarize_run(went_on)["headline"].startswith("Succeeded with 1 of 3 items failed")
 
 
 async def test_failed_items_of_before_a_wait_are_not_forgotten(bench: Bench) -> None:

@@ -50,7 +50,7 @@ async def test_a_step_s_cap_holds_over_all_its_items_and_for_nothing_else(
     async with models_bench(bench, models) as one:
         run = await one.run(plan)
     assert _told(run) == STOPPED
-    assert f"Step '{capped}' has spent $0.00045 of its ${CAP}, and" in run["error"]["detail"]
+    assert f"Step '{capped}' spent $0.00045 of its ${CAP} budget, and" in run["error"]["detail"]
     assert "budget_cap_usd" in run["error"]["suggestion"]
     assert run["error"]["failed_step_id"] == "each"
     # The one before it, and three within.

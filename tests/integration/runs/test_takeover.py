@@ -461,9 +461,9 @@ async def test_a_database_outage_and_its_end_are_reported_once_each(
             for _ in range(3):
                 await until_in_line(bench.application.database)
                 await cut_off(tx)
-            await until_said("The database is away")
-        await until_said("The database is back")
+            await until_said("Database unavailable")
+        await until_said("Database available again")
         made = await bench.dispatch(document(step("n", "notification", {"title": "Hi"})))
         assert (await bench.until(made.run_id))["status"] == "succeeded"
         await bench.until_idle(worker)
-    assert caplog.text.count("The database is away") == 1
+    assert caplog.text.count("Database unavailable") == 1

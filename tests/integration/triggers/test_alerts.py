@@ -132,8 +132,8 @@ async def test_a_failed_run_is_reported_with_its_step_its_reason_and_what_to_do(
     assert (alert["automation_id"], alert["run_id"]) == (run["automation_id"], run["id"])
     lines = alert["message"].splitlines()
     assert lines[0] == "The step second failed: This can never work."
-    assert f"Run {run['id']}, started by a call of its webhook." in lines
-    assert f"When the cause is mended outside: mainspring retry {run['id']}" in lines
+    assert f"Run {run['id']}, started by its webhook." in lines
+    assert f"After you fix the cause outside Mainspring: mainspring retry {run['id']}" in lines
     assert await story.due() == 1
 
 
@@ -496,7 +496,7 @@ async def test_a_mail_that_is_never_accepted_is_given_up_and_logged(
             assert len(post.offered) <= TRIES
     row = await _mail_row(bench)
     assert (len(post.offered), row["mail_due_at"], row["mailed_at"]) == (TRIES, None, None)
-    assert "stays in the inbox alone" in caplog.text
+    assert "stays in the inbox only" in caplog.text
 
 
 async def test_a_postman_that_is_stopped_ends(bench: Bench) -> None:

@@ -70,7 +70,7 @@ NEW_AND_STARTS = (
     AuthorityAddition(
         "spend",
         "/execution/cost_cap_daily_usd",
-        "It may spend up to 1 USD a day, should a step cost anything.",
+        "It may spend up to $1.00 a day if its steps cost anything.",
     ),
     replace(STARTS, says="It starts once a day."),
 )

@@ -117,7 +117,7 @@ async def test_what_comes_from_a_file_waits_and_each_thing_it_may_do_is_named(
     assert says(asked) == [
         "It may send requests to api.stripe.com.",
         "It uses the secret stripe_key at api.stripe.com.",
-        "It may spend up to 1 USD a day, should a step cost anything.",
+        "It may spend up to $1.00 a day if its steps cost anything.",
         "It starts every 5 minutes (288 times a day).",
     ]
     stored = await capabilities.stored(one)
@@ -300,7 +300,7 @@ async def test_a_program_widens_nothing_silently_and_narrows_at_once(bench: Benc
     drafted = await program.call(
         "update_automation", {"automation_id": one, "cost_cap_daily_usd": 3}
     )
-    assert says(drafted["consent"])[0] == "It may now spend 3 USD a day instead of 2."
+    assert says(drafted["consent"])[0] == "It may now spend $3.00 a day instead of $2.00."
     await program.call("update_automation", {"automation_id": one, "cost_cap_daily_usd": 2})
     await capability_client.call("update_automation", {"automation_id": one, "state": "active"})
 
@@ -330,8 +330,8 @@ async def test_a_program_widens_nothing_silently_and_narrows_at_once(bench: Benc
     dear = await program.call("update_automation", {"automation_id": one, "cost_cap_daily_usd": 5})
     assert says(dear["consent"]) == [
         "It may now send requests to b.example.",
-        "It may now spend 5 USD a day instead of 2.",
-        "It may now spend 5 USD in one run instead of 2.",
+        "It may now spend $5.00 a day instead of $2.00.",
+        "It may now spend $5.00 in one run instead of $2.00.",
     ]
     assert len(await waiting(capability_client)) == 1
     cheap = await program.call("update_automation", {"automation_id": one, "cost_cap_daily_usd": 1})
@@ -390,7 +390,7 @@ async def test_going_back_by_a_program_is_asked_about_too(bench: Bench) -> None:
         {"automation_id": one, "active_version_id": str(compute_version_id(UUID(one), wide))},
     )
     assert back["state"] == "paused"
-    assert says(back["consent"])[0] == "It may now spend 5 USD a day instead of 1."
+    assert says(back["consent"])[0] == "It may now spend $5.00 a day instead of $1.00."
     given = {"consent_id": back["consent"]["consent_id"], "digest": back["consent"]["digest"]}
     # Two people answer at once: one answer counts, and the other is refused.
     answers = await asyncio.gather(
@@ -420,7 +420,7 @@ async def test_a_proposal_that_a_person_saves_is_agreed_to_with_it(bench: Bench)
     wider = await client(capability_client).call(
         "update_automation", {**one, "cost_cap_daily_usd": 7}
     )
-    assert says(wider["consent"]) == ["It may now spend 7 USD a day instead of 0.5."]
+    assert says(wider["consent"]) == ["It may now spend $7.00 a day instead of $0.50."]
     # Everything that it may do is in what is read and saved by its digest.
     await save("run it every Tuesday at 10 Berlin time instead", **one)
     assert await waiting(capability_client) == []

@@ -245,7 +245,7 @@ async def test_the_secrets_of_somebody_who_has_gone_are_used_no_more(bench: Benc
                 await database.execute(goes, person)
                 assert await ended() == ("failed", "owner_left")
                 await database.execute("UPDATE automations SET state = 'paused'")
-                with pytest.raises(Conflict, match="left, and nobody has taken it over"):
+                with pytest.raises(Conflict, match="left, and no one has taken it over"):
                     await ended()
                 with pytest.raises(NotFound, match="no longer a member") as refused:
                     await _activate(one, saved)

@@ -103,7 +103,7 @@ def test_what_was_only_pretended_is_listed_and_said() -> None:
     run = _run("succeeded", mode="dry_run", calls=[call, real])
     result = describe_run(run, [], RunWait(150, None, URL))
     assert [one["capability"] for one in result["suppressed"]] == ["send_email"]
-    assert "1 call was only pretended" in result["next_step"]
+    assert "1 call was simulated" in result["next_step"]
     assert "dry_run: false" in result["next_step"]
 
 

@@ -11,7 +11,7 @@ from mainspring.contracts.limits import Limits
 from mainspring.definition.authority import AutomationAuthority, find_additions, read_authority
 
 LIMITS: Final = Limits()
-DAILY: Final = "It may spend up to 1 USD a day, should a step cost anything."
+DAILY: Final = "It may spend up to $1.00 a day if its steps cost anything."
 BOARD: Final = "01900000-0000-7000-8000-00000000000b"
 
 
@@ -185,13 +185,13 @@ WIDER: Final[list[tuple[AutomationAuthority, AutomationAuthority, list[str]]]] =
     (
         may(cost_cap_daily_usd="1"),
         may(cost_cap_daily_usd="5"),
-        ["It may now spend 5 USD a day instead of 1."],
+        ["It may now spend $5.00 a day instead of $1.00."],
     ),
-    (may(), may(cost_cap_daily_usd=2.5), ["It may now spend 2.5 USD a day instead of 1."]),
+    (may(), may(cost_cap_daily_usd=2.5), ["It may now spend $2.50 a day instead of $1.00."]),
     (
         may(budget_cap_usd="0.10"),
         may(budget_cap_usd="0.2"),
-        ["It may now spend 0.2 USD in one run instead of 0.1."],
+        ["It may now spend $0.20 in one run instead of $0.10."],
     ),
     (
         may(max_llm_tokens=1000),
@@ -212,8 +212,8 @@ WIDER: Final[list[tuple[AutomationAuthority, AutomationAuthority, list[str]]]] =
         may(cost_cap_daily_usd=1, budget_cap_usd="0.5"),
         may(cost_cap_daily_usd=2, budget_cap_usd="0.7"),
         [
-            "It may now spend 2 USD a day instead of 1.",
-            "It may now spend 0.7 USD in one run instead of 0.5.",
+            "It may now spend $2.00 a day instead of $1.00.",
+            "It may now spend $0.70 in one run instead of $0.50.",
         ],
     ),
     # How often.
@@ -473,7 +473,7 @@ WIDER: Final[list[tuple[AutomationAuthority, AutomationAuthority, list[str]]]] =
         [
             "It may now send requests to api.stripe.com.",
             "It now uses the secret stripe_key at api.stripe.com.",
-            "It may now spend 5 USD a day instead of 1.",
+            "It may now spend $5.00 a day instead of $1.00.",
             "It now starts every 5 minutes (288 times a day) instead of once a day.",
             "It may now send safe writes without asking a person.",
             "It now asks the model m.",

@@ -43,7 +43,7 @@ def test_a_definition_of_nothing_but_a_plan_may_do_what_is_usual() -> None:
 @pytest.mark.parametrize(
     ("name", "usual", "more", "sentence"),
     [
-        ("budget_cap_usd", 1, 1.5, "It may spend 1.5 USD in one run."),
+        ("budget_cap_usd", 1, 1.5, "It may spend $1.50 in one run."),
         ("max_llm_tokens", 200_000, 200_001, "It may use 200,001 tokens in one run."),
         ("timeout_seconds", 600, 601, "It may work 601 seconds in one run."),
     ],
@@ -58,7 +58,7 @@ def test_of_a_first_version_only_unusual_amounts_are_said(
 
 def test_what_a_day_may_cost_is_always_said_of_a_first_version() -> None:
     (found,) = find_additions(None, may(cost_cap_daily_usd=7))
-    assert found.says == "It may spend up to 7 USD a day, should a step cost anything."
+    assert found.says == "It may spend up to $7.00 a day if its steps cost anything."
     assert found.pointer == "/execution/cost_cap_daily_usd"
 
 

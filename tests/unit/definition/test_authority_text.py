@@ -41,7 +41,7 @@ def test_hosts_come_first_and_its_own_memory_is_one_sentence_at_the_end() -> Non
         "It may leave messages in the inbox.",
         "It may write new pages.",
         "It may change the page log.",
-        "It may spend up to 1 USD a day, should a step cost anything.",
+        "It may spend up to $1.00 a day if its steps cost anything.",
         "It starts once a day.",
         f"It may read the board {BOARD}.",
         "It may call automation_kv.delete with key k.",

@@ -161,7 +161,7 @@ def test_a_run_ends_when_a_cap_is_reached() -> None:
     budget = RunBudget(ONE, Decimal("0.5"), bounds=[_bound("0.9"), within])
     found = budget.used_up()
     assert found is not None
-    assert found.detail == "Step 'a' has spent $0.5 of its $0.5; it ends here."
+    assert found.detail == "Step 'a' spent $0.50 of its $0.50 budget and was stopped."
     assert budget.step_crossed() is None
     within.spent = Decimal("0.51")
     assert _code(budget.step_crossed()) == "step_budget"

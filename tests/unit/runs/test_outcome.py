@@ -61,7 +61,7 @@ def test_a_plan_that_broke_off_keeps_the_problem_s_code_as_its_reason(
 
 def test_a_run_without_an_answer_is_not_said_to_have_one() -> None:
     assert sentence("answer_only", 0) == SENTENCES["answer_only"]
-    assert "answered nothing" in sentence("answer_only", None)
+    assert "without a result" in sentence("answer_only", None)
     assert sentence("nothing_to_do", None) == SENTENCES["nothing_to_do"]
     assert sentence(None, 1) == ""
 
@@ -69,4 +69,4 @@ def test_a_run_without_an_answer_is_not_said_to_have_one() -> None:
 def test_a_limit_of_turns_or_time_is_not_reported_as_money() -> None:
     _, reason, word = classify_failure(BudgetExceeded("x", code="agent_turns"))
     assert (reason, word) == ("agent_turns", "over_budget")
-    assert sentence(word, None) == "It reached a limit that was set for it."
+    assert sentence(word, None) == "It reached one of its limits."

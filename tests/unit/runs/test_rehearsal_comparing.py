@@ -67,11 +67,11 @@ def test_arguments_that_are_not_kept_are_distinguished_by_their_digest() -> None
 def test_ends_and_costs_are_compared_and_a_price_alone_is_no_other_behaviour() -> None:
     cheap, dear = _side(cost=Decimal("0.010")), _side(cost=Decimal("0.2"))
     [found] = compare(cheap, dear).differences
-    assert found.says == "It would have cost $0.2 instead of $0.01."
+    assert found.says == "It would have cost $0.20 instead of $0.01."
     assert not compare(cheap, dear).otherwise
     failed = _side(status="failed", error="No such page.")
     [found] = compare(cheap, replace_cost(failed, cheap)).differences
-    assert found.says == "It would have ended as failed and not as succeeded. No such page."
+    assert found.says == "It would have ended as failed instead of succeeded. No such page."
 
 
 def replace_cost(side: ComparedRun, like: ComparedRun) -> ComparedRun:
@@ -81,22 +81,21 @@ def replace_cost(side: ComparedRun, like: ComparedRun) -> ComparedRun:
 def test_what_came_to_nothing_for_a_reason_of_its_own_says_so() -> None:
     skipped = compare(_side(status="skipped", error="The automation is paused."), None)
     assert (skipped.done, skipped.otherwise) == (True, False)
-    assert skipped.note == "It was not started then: The automation is paused."
+    assert skipped.note == "It was not started: The automation is paused."
     assert compare(_side(status="dead"), _side(), "Noted.").note == (
-        "It was given up then, after its workers were lost. Noted."
+        "It was given up after losing its workers. Noted."
     )
 
 
 def test_the_summary_says_how_many_and_what() -> None:
     same = compare(_side(), _side())
     other = compare(_side(), _side(_deed(1)))
-    assert summary([same]) == "1 firing was rehearsed, and nothing would have gone otherwise."
+    assert summary([same]) == "1 firing was rehearsed, with no differences."
     assert summary([same, other]) == (
-        "1 of 2 firings would have gone otherwise: It would have drafted send, which it did not "
-        "then."
+        "1 of 2 firings would have differed: It would have drafted send, which it did not then."
     )
     assert summary([same, compare(_side(), _side(status="running"))]) == (
-        "1 of 2 firings have been rehearsed; the rest is under way."
+        "1 of 2 firings are rehearsed; the rest is in progress."
     )
     assert "nothing to compare it with" in summary([compare(None, _side())])
     many = [compare(_side(), _side(_deed(1, name=f"c{place}"))) for place in range(5)]
@@ -148,8 +147,10 @@ def test_a_firing_gives_its_inputs_unless_the_trigger_picks_others() -> None:
     unfit = RecordedFiring(UUID(int=1), "failed", "invalid_inputs", {"n": 1}, {}, "hook", before)
     assert map_firing_inputs(unfit, _definition(mapping), Limits()) == ({"n": 1}, {})
     assert note_on(firing, _definition(mapping)) is None
-    assert "switched off" in str(note_on(firing, _definition(mapping, enabled=False)))
-    assert "is not in what is tried" in str(note_on(firing, _definition(mapping, id="other")))
+    assert "is disabled" in str(note_on(firing, _definition(mapping, enabled=False)))
+    assert "does not exist in the tested definition" in str(
+        note_on(firing, _definition(mapping, id="other"))
+    )
     request = request_of(
         firing,
         _definition(mapping),

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import orjson
 
+from mainspring.contracts.display_text import format_usd
 from mainspring.contracts.errors import BudgetExceeded, Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.json_schema import Validator, check_schema, compile_schema
@@ -51,7 +52,7 @@ def check_limits(
     """The limit that has been reached, if any."""
     if bounds.usd is not None and spent >= bounds.usd:
         return BudgetExceeded(
-            f"The agent has spent ${spent} of its ${bounds.usd}.",
+            f"The agent spent {format_usd(spent)} of its {format_usd(bounds.usd)} budget.",
             code="agent_budget",
             suggestion=_suggest_higher_limit("max_usd"),
         )
@@ -63,7 +64,7 @@ def check_limits(
         )
     if bounds.seconds is not None and seconds >= bounds.seconds:
         return BudgetExceeded(
-            f"The agent was at work for as long as it may be, {bounds.seconds:g} s.",
+            f"The agent reached its time limit of {bounds.seconds:g} s.",
             code="agent_seconds",
             suggestion=_suggest_higher_limit("max_seconds"),
         )
@@ -73,7 +74,7 @@ def check_limits(
 def out_of_turns_error(bounds: AgentLimits) -> BudgetExceeded:
     """The limit of turns is reached."""
     return BudgetExceeded(
-        f"The agent was asked {bounds.turns} times and has not come to an end.",
+        f"The agent did not finish within its {bounds.turns} turns.",
         code="agent_turns",
         suggestion=_suggest_higher_limit("max_turns"),
     )
@@ -84,7 +85,7 @@ def as_own(over: BudgetExceeded, bounds: AgentLimits) -> BudgetExceeded:
     if over.code != "call_budget" or bounds.usd is None:
         return over
     return BudgetExceeded(
-        f"The agent may spend ${bounds.usd}, and what is left does not pay for another turn.",
+        f"The agent may spend {format_usd(bounds.usd)}, and the rest does not cover another turn.",
         code="agent_budget",
         suggestion=_suggest_higher_limit("max_usd"),
     )

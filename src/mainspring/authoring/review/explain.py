@@ -16,6 +16,7 @@ from mainspring.authoring.review.definition_reader import (
     read_all_triggers,
     text_of,
 )
+from mainspring.authoring.review.flags import money
 from mainspring.authoring.review.grants import effect_of, may_go_alone, mode_in, waits_for_person
 from mainspring.authoring.review.quoting import (
     LONGEST_STEP,
@@ -29,6 +30,7 @@ from mainspring.authoring.review.step_descriptions import StepDescription, descr
 from mainspring.authoring.review.trigger_descriptions import STILL_OPEN, describe_triggers
 from mainspring.authoring.review.values import Names, condition, describe_value, names_of
 from mainspring.contracts.capability import Effect
+from mainspring.contracts.display_text import format_usd
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.approval import AUTOMATIC
@@ -263,8 +265,8 @@ def _describe_requirement(schema: Mapping[str, Any], wanted: bool) -> str:
 
 def _bounds(document: Mapping[str, Any]) -> Iterator[str]:
     execution = mapping(document.get("execution"))
-    caps = [execution.get(key, 1) for key in ("budget_cap_usd", "cost_cap_daily_usd")]
-    run, day = (plain(str(cap)[:20]) if isinstance(cap, int | float | str) else "?" for cap in caps)
-    yield f"A run may spend at most {run} USD, and all runs of a day at most {day} USD"
+    caps = [money(execution.get(key, 1)) for key in ("budget_cap_usd", "cost_cap_daily_usd")]
+    run, day = ("?" if cap is None else format_usd(cap) for cap in caps)
+    yield f"A run may spend at most {run}, and all runs of a day at most {day}"
     if may_go_alone(document):
         yield "Writes that are known to be safe leave without anybody being asked"

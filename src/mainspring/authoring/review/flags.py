@@ -289,8 +289,9 @@ def _caps(view: ReviewView) -> Iterator[ReviewFlag]:
         yield ReviewFlag(
             "/execution/budget_cap_usd",
             "cap_far_above_cost",
-            f"A run may spend {format_amount(cap)} USD and is expected to cost about {format_amount(usual)} USD.",  # noqa: E501
-            suggestion=f"Lower the cap to about {format_amount(max(usual * 5, Decimal('0.01')))} USD.",  # noqa: E501
+            f"A run may spend {format_amount(cap)} and is expected to cost about "
+            f"{format_amount(usual)}.",
+            suggestion=f"Lower the cap to about {format_amount(max(usual * 5, Decimal('0.01')))}.",
         )
 
 
@@ -301,9 +302,9 @@ def _costs_much(view: ReviewView) -> Iterator[ReviewFlag]:
     month = _more_than(view.facts.monthly_usd, MUCH_A_MONTH_FOR_LITTLE if small else MUCH_A_MONTH)
     if run is None and month is None:
         return
-    costs = f"{format_amount(month)} USD a month" if month is not None else ""
+    costs = f"{format_amount(month)} a month" if month is not None else ""
     costs += " and " if costs and run is not None else ""
-    costs += f"{format_amount(run)} USD a run" if run is not None else ""
+    costs += f"{format_amount(run)} a run" if run is not None else ""
     yield ReviewFlag(
         "/triggers" if run is None and resolves(view.document, "/triggers") else "/plan",
         "costs_much",
@@ -379,7 +380,7 @@ def money(value: Any) -> Decimal | None:
 def format_amount(amount: Decimal) -> str:
     """Format an amount with two decimals, or more when it would be zero."""
     places = 2 if amount >= Decimal("0.1") else 4
-    return f"{amount:.{places}f}"
+    return f"${amount:.{places}f}"
 
 
 MOST_OF_ONE: Final = 8

@@ -79,7 +79,7 @@ def _execution(made: dict[str, Any], notes: list[UpgradeNote]) -> None:
         notes.append(
             UpgradeNote(
                 "/execution/cost_cap_daily_usd",
-                f"1.0 had no cap per day; it is set to {cap} USD, the budget of one run.",
+                f"Version 1.0 had no daily cap; it is set to ${cap}, the budget of one run.",
             )
         )
 

@@ -14,6 +14,7 @@ from decimal import Decimal
 from typing import Any, Final, Literal
 from uuid import UUID
 
+from mainspring.contracts.display_text import format_usd
 from mainspring.definition.strict_json import is_same_value, join_pointer
 from mainspring.runs.rows import FINAL
 
@@ -30,10 +31,10 @@ _DID: Final[Mapping[What, str]] = {"written": "wrote", "drafted": "drafted", "se
 _LEFT_OUT: Final = "skipped"
 # What is reported for a firing that failed for a reason of its own.
 _OUTSIDE: Final[Mapping[str, str]] = {
-    "skipped": "It was not started then",
-    "dead": "It was given up then, after its workers were lost",
-    "cancelled": "It was cancelled then",
-    "timed_out": "It ran out of time then",
+    "skipped": "It was not started",
+    "dead": "It was given up after losing its workers",
+    "cancelled": "It was cancelled",
+    "timed_out": "It timed out",
 }
 
 
@@ -161,12 +162,12 @@ def _between(then: ComparedRun, now: ComparedRun) -> Iterator[RehearsalDifferenc
     if then.status != now.status:
         why = f" {now.error}" if now.error and now.status != "succeeded" else ""
         yield RehearsalDifference(
-            "status", f"It would have ended as {now.status} and not as {then.status}.{why}"
+            "status", f"It would have ended as {now.status} instead of {then.status}.{why}"
         )
     yield from _compare_effects(list(then.deeds), list(now.deeds))
     if then.cost != now.cost:
         yield RehearsalDifference(
-            "cost", f"It would have cost ${money(now.cost)} instead of ${money(then.cost)}."
+            "cost", f"It would have cost {format_usd(now.cost)} instead of {format_usd(then.cost)}."
         )
 
 
@@ -255,7 +256,7 @@ def summary(firings: Sequence[FiringComparison]) -> str:
     waiting = sum(not one.done for one in firings)
     many = len(firings)
     if waiting:
-        return f"{many - waiting} of {many} firings have been rehearsed; the rest is under way."
+        return f"{many - waiting} of {many} firings are rehearsed; the rest is in progress."
     left = [one for one in firings if one.left_out]
     if left:
         says = left[0].differences[0].says.removeprefix("It was ")
@@ -269,13 +270,13 @@ def summary(firings: Sequence[FiringComparison]) -> str:
         return f"{_firings(many)} rehearsed, with nothing to compare {them} with."
     changed = [one for one in firings if one.otherwise]
     if not changed:
-        return f"{_firings(many)} rehearsed, and nothing would have gone otherwise."
+        return f"{_firings(many)} rehearsed, with no differences."
     told_once = dict.fromkeys(
         difference.says for one in changed for difference in one.differences if difference.weighs
     )
     more = f" And {len(told_once) - _SAID} more." if len(told_once) > _SAID else ""
     told = " ".join(list(told_once)[:_SAID])
-    return f"{len(changed)} of {_firings(many, plain=True)} would have gone otherwise: {told}{more}"
+    return f"{len(changed)} of {_firings(many, plain=True)} would have differed: {told}{more}"
 
 
 def _firings(many: int, *, plain: bool = False) -> str:

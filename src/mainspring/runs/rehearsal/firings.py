@@ -36,8 +36,8 @@ _ANY = """
     WHERE workspace_id = $1 AND automation_id = $2 AND mode = 'live' AND rehearsal_id IS NULL
       AND status = ANY($3::text[]) LIMIT 1
 """
-_GONE: Final = "What woke it then, the trigger {slug!r}, is not in what is tried."
-_OFF: Final = "What woke it then, the trigger {slug!r}, is switched off in what is tried."
+_GONE: Final = "The trigger that started it, {slug!r}, does not exist in the tested definition."
+_OFF: Final = "The trigger that started it, {slug!r}, is disabled in the tested definition."
 
 
 @dataclass(frozen=True, slots=True)

@@ -193,7 +193,7 @@ _DID: Final[Mapping[str, What]] = {
     "held": "drafted",
     "confirmed": "drafted",
 }
-_GONE: Final = "The record of what came of it then is not kept any more."
+_GONE: Final = "The record of the original run is no longer kept."
 
 Row = Mapping[str, Any]
 # Used to determine what a simulated call would have been.

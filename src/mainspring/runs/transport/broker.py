@@ -58,13 +58,13 @@ class Broker:
     @property
     def gone(self) -> str:
         return (
-            f"The broker at {self.address} cannot be reached. Nothing is lost: workers look for "
-            f"runs every {self.poll_seconds:g} s until it is back."
+            f"Cannot reach the broker at {self.address}. Nothing is lost: workers poll "
+            f"for runs every {self.poll_seconds:g} s until it is back."
         )
 
     @property
     def back(self) -> str:
-        return f"The broker at {self.address} is back."
+        return f"The broker at {self.address} is available again."
 
     def sending(self) -> Any:
         """The application of a sender: it gives up soon."""
@@ -140,7 +140,7 @@ def broker_of(settings: Settings) -> Broker | None:
     missing = [name for name in _required_packages(broker.kind) if find_spec(name) is None]
     if missing:
         raise Invalid(
-            f"MAINSPRING_TRANSPORT=celery needs {' and '.join(missing)}, which is not here.",
+            f"MAINSPRING_TRANSPORT=celery needs {' and '.join(missing)}, which is not installed.",
             code="celery_not_installed",
             suggestion=format_install_hint("celery"),
         )
@@ -155,7 +155,7 @@ def _read(url: str, poll_seconds: float) -> Broker:
         split, host, port = urlsplit(""), None, None
     if split.scheme not in _SCHEMES or not host:
         raise Invalid(
-            "MAINSPRING_BROKER_URL is not the address of a broker.",
+            "MAINSPRING_BROKER_URL is not a valid broker URL.",
             code="bad_broker_url",
             suggestion="Write redis://host:6379/0 or amqp://user:password@host:5672 for RabbitMQ; "
             "with TLS rediss:// or amqps://.",
@@ -172,10 +172,12 @@ def _check_query(scheme: str, query: str) -> None:
     if words <= (_TLS_WORDS if scheme == "rediss" else set()):
         return
     raise Invalid(
-        "MAINSPRING_BROKER_URL says something after its question mark that is not understood.",
+        "MAINSPRING_BROKER_URL has query parameters that are not supported.",
         code="bad_broker_url",
-        suggestion=f"With rediss:// there may be {', '.join(sorted(_TLS_WORDS))}; redis://, "
-        "amqp:// and amqps:// have nothing there.",
+        suggestion=(
+            f"rediss:// accepts {', '.join(sorted(_TLS_WORDS))}; redis://, amqp:// and "
+            "amqps:// accept none."
+        ),
     )
 
 

@@ -98,14 +98,14 @@ class CeleryConsumer:
             )
             controller.start()
         except Exception:
-            log.exception("The consumer of hints ended by a mistake and begins again.")
+            log.exception("The hint consumer failed unexpectedly and restarts.")
             return
         if self._stop.is_set():
             return
         if controller.exitcode != 0:
             log.warning(
-                "The broker at %s refuses us, or Celery has ended; it is tried again. Runs are "
-                "found meanwhile by looking for them.",
+                "The broker at %s refuses the connection, or Celery has stopped; "
+                "retrying. Workers poll for runs meanwhile.",
                 self._broker.address,
             )
         else:

@@ -87,7 +87,7 @@ class _UnreadableMessageLog:
         if self._said is None or now - self._said >= _SAY_SECONDS:
             self._said = now
             log.warning(
-                "A message in the broker cannot be read (%s) and was thrown away. Nothing is "
-                "lost, but something else writes to our queues.",
+                "Discarded an unreadable message from the broker (%s). Nothing is "
+                "lost, but another program writes to Mainspring's queues.",
                 type(error).__name__,
             )

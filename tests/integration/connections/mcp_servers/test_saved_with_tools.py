@@ -123,7 +123,7 @@ async def test_running_a_file_shows_the_grants_that_a_pattern_over_tools_gives(
     assert code == 0, output
     assert "may call notes.search_notes" in before
     assert "/plan/0/config/model" in output
-    assert "cannot be asked now" in " ".join(output.split())
+    assert "model is unavailable" in " ".join(output.split())
 
 
 async def test_what_is_missing_gets_a_remedy_and_no_pattern_matches_what_changes_automations(

@@ -36,17 +36,17 @@ async def test_a_dry_run_of_a_file_says_what_it_did_not_do(
     file.write_text(json.dumps(PLAN))
     await run_file(command_context, Screen(for_programs=False), str(file), (), None, 30, "dry_run")
     text = capsys.readouterr().out
-    assert "It was a dry run: nothing was changed" in text
-    assert "2 calls were only pretended." in text
+    assert "Dry run: nothing was changed" in text
+    assert "2 calls were simulated." in text
     assert "keep: automation_kv.set" in text
-    assert "What such a call answered is made up" in text
+    assert "Their results are sample data" in text
     assert await _kept(bench) == 0
     await run_file(command_context, Screen(for_programs=False), str(file), (), None, 30)
     text = capsys.readouterr().out
     assert "dry run" not in text
     assert await _kept(bench) == 1
     assert "drafts   1: " in text
-    assert "Outside writes wait as drafts until a person confirms them" in text
+    assert "Outside writes are waiting for approval as drafts" in text
     await _shows_the_draft(command_context, capsys)
 
 

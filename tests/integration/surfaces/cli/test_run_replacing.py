@@ -144,7 +144,7 @@ async def test_a_new_version_is_said_before_the_run_and_by_the_end_of_a_dry_run(
     plain, file = Screen(for_programs=False), _json(tmp_path, changed)
 
     await run_file(command_context, plain, file, (), None, 30, "dry_run")
-    first, _, closing = capsys.readouterr().out.partition("It was a dry run: nothing was changed")
+    first, _, closing = capsys.readouterr().out.partition("Dry run: nothing was changed")
     assert "  saved as version 2 of Log invoices\n" in first
     assert "the file was saved as version 2 of Log invoices; that stays." in closing
 
@@ -191,7 +191,7 @@ async def test_a_script_that_returns_nothing_has_run(
     text = capsys.readouterr().out
     assert code == exits.DONE
     assert "Succeeded" in text
-    assert "It ran to its end, answered nothing and changed nothing." in text
+    assert "It finished without a result and changed nothing." in text
     assert "skipped" not in text
 
 

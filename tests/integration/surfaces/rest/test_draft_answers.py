@@ -19,7 +19,7 @@ async def test_a_run_says_which_draft_it_waits_for_and_goes_on_once_it_is_confir
         await here.bench.until(made.run_id, "waiting")
         run = (await api.client.get(f"/api/v1/runs/{made.run_id}")).json()
 
-        assert run["story"]["headline"] == "It waits for a person to approve a write."
+        assert run["story"]["headline"] == "Waiting for approval of a write."
         (waits,) = run["story"]["waits_for"]
         assert (waits["kind"], waits["step"], waits["page"]) == (
             "draft",

@@ -49,7 +49,7 @@ async def test_a_run_is_read_whole_and_as_documented(api: Api, bench: Bench) -> 
     shown = RunDetail.model_validate(answer.json())
     assert (shown.status, shown.outcome) == ("succeeded", "answer_only")
     assert [row.step for row in shown.steps] == ["a"]
-    assert shown.story.headline.startswith("It reached the end of its plan.")
+    assert shown.story.headline.startswith("Succeeded · returned a result")
 
 
 async def test_runs_are_listed_page_by_page_without_a_gap(api: Api, bench: Bench) -> None:

@@ -125,7 +125,7 @@ def test_a_price_is_measured_by_what_it_is_for(
 def test_a_price_says_what_it_is_for() -> None:
     found = flags(document(), forecast_usd=Decimal(5), monthly_usd=Decimal(20))
     assert [flag.text.partition(", and all it does is ")[::2] for flag in found] == [
-        ("It is expected to cost about 20.00 USD a month and 5.00 USD a run", "to leave a message.")
+        ("It is expected to cost about $20.00 a month and $5.00 a run", "to leave a message.")
     ]
 
 

@@ -14,7 +14,7 @@ def test_the_sentences_name_settings_and_dependencies_and_tell_how_often() -> No
     for one in (
         "It may send requests to <host> (GET).",
         "It may add rows to the board <board id>.",
-        "It may spend up to 1 USD a day, should a step cost anything.",
+        "It may spend up to $1.00 a day if its steps cost anything.",
         "It starts every 5 minutes (288 times a day).",
     ):
         assert one in texts, one
