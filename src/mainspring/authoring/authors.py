@@ -122,8 +122,8 @@ class AutomationAuthor:
         [row] = await tx.fetch(_AUTHORED, space, budget, automation_id)
         if cap + row["usd"] > most:
             detail = (
-                f"The automations that its runs created may already spend {format_usd(row['usd'])} a "
-                f"day. With another {format_usd(cap)} that exceeds its own daily limit of "
+                f"The automations that its runs created may already spend {format_usd(row['usd'])} "
+                f"a day. With another {format_usd(cap)} that exceeds its own daily limit of "
                 f"{format_usd(most)}."
             )
             raise _wider([Finding(f"/{_DAILY}", detail, "cap_used_up")])

@@ -46,8 +46,10 @@ SECONDS: Final = 45.0
 _PORTS: Final = {"http": 80, "https": 443}
 _ODD: Final = re.compile(r"[\x00-\x20\x7f\\]")
 URL_SCHEMA: Final[dict[str, Any]] = {
-    "description": "A public web address. It is kept and shown as it is written, so no key or "
-    "password belongs in it.",
+    "description": (
+        "A public web address. It is stored and shown unchanged, so do not put a key or password "
+        "in it."
+    ),
     "type": "string",
     "minLength": 8,
     "maxLength": LONGEST,
@@ -116,9 +118,7 @@ def _read(url: str, at: str) -> tuple[SplitResult, str, int]:
             at, "This must be a web address that begins with http:// or https://."
         )
     if "@" in split.netloc or "%" in split.netloc:
-        raise _invalid_address_error(
-            at, "A web address here has no user name and no password in it."
-        )
+        raise _invalid_address_error(at, "A web address cannot contain a user name or a password.")
     return split, host, port or _PORTS[split.scheme]
 
 

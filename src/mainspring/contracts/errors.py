@@ -116,7 +116,7 @@ class Problem(Exception):
 class Invalid(Problem):
     """What was sent cannot be right."""
 
-    status, title, kind = 422, "The input is not valid", "invalid"
+    status, title, kind = 422, "Invalid input", "invalid"
 
 
 class TooLarge(Invalid):
@@ -128,13 +128,13 @@ class TooLarge(Invalid):
 class Unsupported(Invalid):
     """What was sent is in a format that is not read here."""
 
-    status, title, kind = 415, "Not a format that is read here", "unsupported"
+    status, title, kind = 415, "Unsupported format", "unsupported"
 
 
 class Unauthenticated(Problem):
     """The caller is unknown."""
 
-    status, title, kind = 401, "Sign in first", "unauthenticated"
+    status, title, kind = 401, "Authentication required", "unauthenticated"
 
 
 class PermissionDenied(Problem):
@@ -153,7 +153,7 @@ def in_workspace(url: str, workspace: tuple[Any, str] | None) -> str:
 class PersonRequired(PermissionDenied):
     """Only a person can do this; ``url`` is the page where they do it, or a command does."""
 
-    title, kind = "A person is needed", "person_needed"
+    title, kind = "A person must do this", "person_needed"
 
     def __init__(self, detail: str, *, url: str = "", command: str = "", **more: Any) -> None:
         super().__init__(detail, **more)
@@ -176,7 +176,7 @@ class PersonRequired(PermissionDenied):
     def _set_url(self, url: str) -> None:
         self.url = url
         typed = f", or with `{self._command}` at a terminal" if self._command else ""
-        self.suggestion = f"A person answers at {url}{typed}."
+        self.suggestion = f"A person can do this at {url}{typed}."
 
     def as_dict(self) -> dict[str, Any]:
         return {**super().as_dict(), **({"url": self.url} if self.url else {})}
@@ -188,7 +188,7 @@ class ReconnectRequired(PermissionDenied):
     Nothing has left: whoever was asked has refused to listen.
     """
 
-    title, kind = "Connect it again", "reconnect_needed"
+    title, kind = "Reconnect the account", "reconnect_needed"
     unsent = True
 
 
@@ -201,7 +201,7 @@ class NotFound(Problem):
 class Conflict(Problem):
     """The thing exists, in a state that does not allow this."""
 
-    status, title, kind = 409, "In conflict with what is there", "clash"
+    status, title, kind = 409, "Conflict with the current state", "clash"
 
 
 class ConsentRequired(Conflict):
@@ -210,7 +210,7 @@ class ConsentRequired(Conflict):
     ``command`` is what a person types at a terminal instead.
     """
 
-    title, kind = "A person has to agree first", "consent_needed"
+    title, kind = "Consent required", "consent_needed"
 
     def __init__(
         self,
@@ -235,7 +235,7 @@ class ConsentRequired(Conflict):
             self._say_where(f"at {self.consent['url']}")
 
     def _say_where(self, where: str) -> None:
-        said = [f"A person reads it and answers {where}{self._typed}.", self._otherwise]
+        said = [f"A person reviews and answers it {where}{self._typed}.", self._otherwise]
         self.suggestion = " ".join(filter(None, said))
 
     def as_dict(self) -> dict[str, Any]:
@@ -251,41 +251,41 @@ class Expired(Problem):
 class LimitExceeded(Problem):
     """A rate or a limit is used up; it may be there again later."""
 
-    status, title, kind = 429, "A limit is used up", "exhausted"
+    status, title, kind = 429, "Limit exceeded", "exhausted"
     retryable = True
 
 
 class BudgetExceeded(LimitExceeded):
     """The money set for this is spent."""
 
-    title, kind = "The budget is spent", "over_budget"
+    title, kind = "Budget exceeded", "over_budget"
     retryable = False
 
 
 class UpstreamError(Problem):
     """Another system did not do its part."""
 
-    status, title, kind = 502, "Another system failed", "upstream"
+    status, title, kind = 502, "An external service failed", "upstream"
     retryable = True
 
 
 class DeadlineExceeded(UpstreamError):
     """The work took longer than it was given."""
 
-    status, title, kind = 504, "It took too long", "timed_out"
+    status, title, kind = 504, "Timed out", "timed_out"
 
 
 class StorageFull(Problem):
     """There is no space left to write to."""
 
-    status, title, kind = 507, "No space left", "storage_full"
+    status, title, kind = 507, "No disk space left", "storage_full"
     retryable = True
 
 
 class InternalError(Problem):
     """We made a mistake."""
 
-    status, title, kind = 500, "An error of our own", "fault"
+    status, title, kind = 500, "Internal error", "fault"
     retryable = True
 
 
@@ -298,18 +298,20 @@ def as_problem(error: BaseException) -> Problem:
     if isinstance(error, Problem):
         return error
     if isinstance(error, TimeoutError):
-        return DeadlineExceeded("The work took longer than it was given.")
+        return DeadlineExceeded("The operation timed out.")
     if isinstance(error, OSError) and error.errno in NO_SPACE:
         return storage_full_error()
-    return InternalError("An unexpected error ended the work.")
+    return InternalError("The operation failed with an unexpected error.")
 
 
 def storage_full_error() -> StorageFull:
     """The error of every interface when a write fails for lack of space."""
     return StorageFull(
-        "The server has no disk space left, so nothing can be written.",
-        suggestion="Free some space on the disk of the database and the data folder, then try "
-        "again; nothing has to be restarted.",
+        "The server has no disk space left and cannot write.",
+        suggestion=(
+            "Free some space on the disk of the database and the data folder, then try again; no "
+            "restart is needed."
+        ),
         retry_after=30.0,
     )
 
@@ -318,7 +320,7 @@ def describe_for_log(error: BaseException) -> str:
     """The loggable text of an error: a foreign one is only named by its class."""
     if isinstance(error, (Problem, TimeoutError)):
         return as_problem(error).detail
-    return f"An unexpected error ({type(error).__name__}) ended the work."
+    return f"The operation failed with an unexpected error ({type(error).__name__})."
 
 
 def problem_from_dict(shown: Mapping[str, Any]) -> Problem:

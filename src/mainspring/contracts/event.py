@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # At least two parts, so that every type names its source: drive.file_added.
 EVENT_TYPE_PATTERN: Final = r"^[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+$"
-EVENT_TYPE_SAYS: Final = "An event's type is two or more lower-case names with dots between."
+EVENT_TYPE_SAYS: Final = "An event type is two or more lower-case names, separated by dots."
 LONGEST_EVENT_TYPE: Final = 200
 LONGEST_SOURCE: Final = 200
 

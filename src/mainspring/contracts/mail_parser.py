@@ -105,7 +105,7 @@ def read_mail(data: bytes) -> ParsedMail:
             references=tuple(_MESSAGE_ID.findall(_read_header(message, "References")))[:50],
         )
     except (RecursionError, AttributeError, TypeError, IndexError, KeyError) as error:
-        raise ValueError("This mail is built so that it cannot be read.") from error
+        raise ValueError("This mail is malformed and cannot be read.") from error
 
 
 def _truncate_mail(data: bytes) -> bytes:

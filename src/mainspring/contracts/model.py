@@ -233,7 +233,9 @@ def no_model_error() -> Problem:
     return Conflict(
         "No model is connected to this installation.",
         code=NO_MODEL,
-        suggestion="Ask the operator to connect a model, or let the step do without one.",
+        suggestion=(
+            "Ask the operator to connect a model, or change the step so that it needs none."
+        ),
     )
 
 

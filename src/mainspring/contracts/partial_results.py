@@ -32,7 +32,7 @@ def read_one(source_ref: str, read: Callable[[], Found]) -> Found | UnreadableIt
 
 
 def _unexpected_response_error() -> UpstreamError:
-    detail = "It has a shape that cannot be read here."
+    detail = "Its shape is not supported."
     return UpstreamError(detail, code="item_unreadable", retryable=False)
 
 

@@ -85,7 +85,7 @@ def parse_busy_error(response: HttpResponse, name: str) -> UpstreamError | None:
     status = response.status
     if status == 429:
         return UpstreamError(
-            f"{name} asks for a pause: too many requests in a short time.",
+            f"{name} limits requests: too many in a short time.",
             code="provider_busy",
             retry_after=retry_after(response.headers),
             unsent=True,
@@ -133,13 +133,13 @@ def parse_refusal(
     told, words = parse_error_detail(response), words or ProviderErrorReasons()
     if told.reasons & words.reconnect:
         return ReconnectRequired(
-            f"{name} does not allow this with the access it was given.",
+            f"{name} denies this with the permissions of this connection.",
             code="access_insufficient",
-            suggestion="Connect it again and agree to everything that is asked for.",
+            suggestion="Reconnect the account and accept all requested permissions.",
         )
     if told.reasons & words.busy:
         return UpstreamError(
-            f"{name} asks for a pause: its limit of requests is used up.",
+            f"{name} limits requests: the quota is used up.",
             code="provider_busy",
             retry_after=retry_after(response.headers),
             unsent=True,
@@ -182,7 +182,7 @@ def list_in(found: Any, field: str, name: str) -> list[Any]:
 def malformed_response_error(name: str) -> UpstreamError:
     """Not retryable: a retry would most likely get the same response."""
     return UpstreamError(
-        f"What answered does not speak as the API of {name} does.",
+        f"The server's response does not match the API of {name}.",
         code="provider_answer",
         retryable=False,
     )
@@ -197,26 +197,26 @@ def format_one_line(text: str, most: int = _SHOWN) -> str:
 
 _SENTENCES: Final = ("message", "error_description", "detail")
 _KINDS: Final[Mapping[int, tuple[type[Problem], str]]] = {
-    400: (Invalid, "{name} does not accept the request"),
+    400: (Invalid, "{name} rejected the request"),
     403: (PermissionDenied, "{name} does not allow this"),
-    404: (NotFound, "{name} knows no such thing, or does not show it to this account"),
-    409: (Conflict, "{name} says that this is in conflict with what is there"),
-    410: (Expired, "{name} says that this is gone"),
+    404: (NotFound, "{name} cannot find it, or this account has no access to it"),
+    409: (Conflict, "{name} reports a conflict with the current state"),
+    410: (Expired, "{name} reports that it was deleted"),
     412: (Conflict, "It was changed at {name} in the meantime"),
     413: (Invalid, "This is too large for {name}"),
-    422: (Invalid, "{name} does not accept the request"),
+    422: (Invalid, "{name} rejected the request"),
 }
 
 
 def _build_refusal(status: int, name: str, told: ProviderErrorDetail) -> Problem:
     if 300 <= status < 400:
         return UpstreamError(
-            f"{name} led the request to another address, which was not followed.",
+            f"{name} redirected the request to another address; the redirect was not followed.",
             code="provider_moved",
             retryable=False,
             unsent=True,
         )
-    kind, sentence = _KINDS.get(status, (UpstreamError, f"{{name}} answered with status {status}"))
+    kind, sentence = _KINDS.get(status, (UpstreamError, f"{{name}} returned status {status}"))
     detail = sentence.format(name=name) + (f": {told.message}" if told.message else ".")
     return kind(
         detail,

@@ -60,30 +60,32 @@ class Permission(StrEnum):
 
 _MEANINGS: Final[Mapping[Permission, str]] = MappingProxyType(
     {
-        Permission.READ: "See what the workspace keeps and what its runs did.",
-        Permission.ACCOUNT: "Look after one's own tokens, sessions and password.",
-        Permission.RUN: "Start, cancel, retry and replay runs, and tell of events.",
-        Permission.SWITCH: "Set an approved automation going or at rest.",
-        Permission.DECIDE: "Answer what waits in the inbox.",
+        Permission.READ: "View the workspace and its runs.",
+        Permission.ACCOUNT: "Manage your own tokens, sessions and password.",
+        Permission.RUN: "Start, cancel, retry and replay runs, and publish events.",
+        Permission.SWITCH: "Activate and pause approved automations.",
+        Permission.DECIDE: "Answer requests in the inbox.",
         Permission.EDIT: "Change definitions, boards, pages, event types, files and webhooks.",
-        Permission.SECRET: "Put one's own secrets into the vault.",
-        Permission.CONNECT: "Connect the workspace to models and tools elsewhere.",
-        Permission.MEMBERS: "Invite, change and remove members; end others' tokens and secrets.",
+        Permission.SECRET: "Store your own secrets in the vault.",
+        Permission.CONNECT: "Connect the workspace to models and tools.",
+        Permission.MEMBERS: (
+            "Invite, change and remove members; revoke others' tokens and secrets."
+        ),
         Permission.AUDIT: "Read the audit log.",
-        Permission.OWN: "Name owners and admins, and change the workspace itself.",
+        Permission.OWN: "Appoint owners and admins, and change the workspace itself.",
     }
 )
 _DEEDS: Final[Mapping[Permission, str]] = MappingProxyType(
     {
-        Permission.READ: "see what is kept here",
-        Permission.ACCOUNT: "look after tokens, sessions and a password",
-        Permission.RUN: "start, cancel, retry or replay runs, or tell of events",
-        Permission.SWITCH: "set automations going or at rest",
-        Permission.DECIDE: "answer what waits in the inbox",
-        Permission.EDIT: "change what is kept here",
+        Permission.READ: "view this workspace",
+        Permission.ACCOUNT: "manage tokens, sessions and a password",
+        Permission.RUN: "start, cancel, retry or replay runs, or publish events",
+        Permission.SWITCH: "activate or pause automations",
+        Permission.DECIDE: "answer requests in the inbox",
+        Permission.EDIT: "change this workspace's content",
         Permission.SECRET: "change secrets",
-        Permission.CONNECT: "connect the workspace to anything elsewhere",
-        Permission.MEMBERS: "look after members and what is theirs",
+        Permission.CONNECT: "connect the workspace to other services",
+        Permission.MEMBERS: "manage members, their tokens and their secrets",
         Permission.AUDIT: "read the audit log",
         Permission.OWN: "change the workspace itself",
     }
@@ -124,7 +126,9 @@ def role_too_small_error(role: Role | None, permission: Permission) -> Permissio
     takes = least.value if least is Role.OWNER else f"{least.value} or more"
     shown = "Without a role here you" if role is None else f"Your role here ({role.value})"
     return PermissionDenied(
-        f"{shown} may not {permission.deed}; that takes {takes}.",
+        f"{shown} may not {permission.deed}; the required role is {takes}.",
         code="role_too_small",
-        suggestion="Ask an admin or an owner of the workspace, or use a token that gives more.",
+        suggestion=(
+            "Ask an admin or an owner of the workspace, or use a token with more permissions."
+        ),
     )

@@ -112,7 +112,7 @@ class GateAgentSession:
     @property
     def _open(self) -> AgentRecord:
         if self.of is None:
-            raise InternalError("The conversation has not begun.", retryable=False)
+            raise InternalError("The conversation has not started.", retryable=False)
         return self.of
 
     @property
@@ -140,7 +140,7 @@ class GateAgentSession:
     async def _found(self, tx: Connection) -> AgentRecord:
         ask = self._ask
         if ask.run is None:
-            raise PermissionDenied("Only a run has agents.", code="agent_outside_run")
+            raise PermissionDenied("Only runs can use agents.", code="agent_outside_run")
         space, run, name = ask.actor.workspace_id, ask.run, ask.name or str(ask.number)
         if ask.number >= FIRST_NUMBER:
             # What comes with a token is never asked for again by the same owner and number.
@@ -178,9 +178,9 @@ class GateAgentSession:
         grants = [one for one in self._ask.posture.grants if one.capability == capability.id]
         if not grants or not capability.grantable or capability.id == AGENT_RUN:
             raise PermissionDenied(
-                f"This automation was not granted {capability.id}, so its agent cannot have it.",
+                f"This automation was not granted {capability.id}, so its agent cannot use it.",
                 code=NOT_GRANTED,
-                suggestion="Add the grant to the definition, or take the tool from the list.",
+                suggestion="Add the grant to the definition, or remove the tool from the list.",
             )
         run = self._ask.run
         return AgentTool(
@@ -271,7 +271,7 @@ class GateAgentSession:
             shown = reply_as_dict(reply, self.house.limits.json_depth)
             return self._ask.known.masked(shown)  # type: ignore[no-any-return]
         except Exception as error:
-            log.warning("The answer of a model was not kept: %s", describe_for_log(error))
+            log.warning("Could not store a model's response: %s", describe_for_log(error))
             raise unkept() from None
 
     async def _booked_alone(self, took: Sequence[MeteredRequest]) -> None:
@@ -294,7 +294,7 @@ class GateAgentSession:
     ) -> ToolCallResult:
         if capability == AGENT_RUN:
             raise PermissionDenied(
-                "An agent is never the tool of another agent.", code="agent_in_agent"
+                "An agent cannot be a tool of another agent.", code="agent_in_agent"
             )
         of, started = self._open, self.house.clock.monotonic()
         name = f"{of.name}/{turn}.{place}"
@@ -354,7 +354,7 @@ class GateAgentSession:
                 self._inside, house.blobs, ask, key, content, house.clock.now(), house.limits
             )
         except Exception as error:
-            log.warning("The transcript of an agent was not kept: %s", describe_for_log(error))
+            log.warning("Could not store an agent's transcript: %s", describe_for_log(error))
             return None
 
 
@@ -365,7 +365,7 @@ def _within(request: ModelRequest, room: int | None) -> ModelRequest:
     reads = reads_usually(request)
     if reads >= room:
         raise BudgetExceeded(
-            f"The agent has {max(room, 0)} tokens left, and its next turn reads up to {reads}.",
+            f"The agent has {max(room, 0)} tokens left, and its next turn can read up to {reads}.",
             code="agent_tokens",
             suggestion="Raise max_total_tokens, or give it a smaller task.",
         )

@@ -170,7 +170,7 @@ async def _write(tx: Transaction, of: AgentRecord, turn: RecordedTurn, calls: in
     first = row["number"]
     if first + calls - 1 > _LAST_OF_AGENTS:
         raise LimitExceeded(
-            "The agents of this step have made as many calls as a step may make.",
+            "The agents of this step have reached the maximum number of calls of a step.",
             code="too_many_calls",
             retryable=False,
         )
@@ -239,10 +239,10 @@ def reply_from_dict(shown: Mapping[str, Any]) -> ModelReply:
 def unkept() -> InternalError:
     """An answer that was paid for and has a form that no row takes."""
     return InternalError(
-        "The model's answer has a form that cannot be kept, so the agent cannot go on from it.",
+        "The model's response has an unsupported form, so the agent cannot continue from it.",
         code="agent_answer_unkept",
         retryable=False,
-        suggestion="Name another model, or say the task in another way.",
+        suggestion="Choose another model, or phrase the task differently.",
     )
 
 
@@ -262,10 +262,11 @@ def _storable(value: Any) -> Any:
 def other_question(key: str) -> InternalError:
     """What is asked on resuming is not what was asked before."""
     return InternalError(
-        f"On resuming, the agent {key} is asked something else than before, so its record "
-        "does not answer it.",
+        f"After resuming, the request of agent {key} differs from the recorded one, so its "
+        "recorded response does not apply.",
         code="call_mismatch",
         retryable=False,
-        suggestion="Let the prompt depend only on the run's inputs and on what earlier steps "
-        "answered.",
+        suggestion=(
+            "Make the prompt depend only on the run's inputs and on the results of earlier steps."
+        ),
     )

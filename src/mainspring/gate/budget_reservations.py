@@ -145,7 +145,9 @@ def build_reservation(ask: CapabilityCall, reservation_id: UUID, usd: Decimal) -
 def validate_price(capability: str, usd: Any) -> Decimal:
     """The most a call can cost, as its capability says."""
     if not isinstance(usd, Decimal) or not usd.is_finite() or usd < 0:
-        raise InternalError(f"The price of {capability} is no sum of money.", retryable=False)
+        raise InternalError(
+            f"The price of {capability} is not an amount of money.", retryable=False
+        )
     return usd
 
 

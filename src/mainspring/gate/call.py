@@ -219,9 +219,9 @@ class Gate:
         wait = self._visits.take(actor.token_id or actor.id)
         if wait:
             raise LimitExceeded(
-                "These are more calls than one caller may make in so short a time.",
+                "This caller exceeded its rate limit.",
                 code="too_many_calls",
-                suggestion="Wait a moment, and call less often.",
+                suggestion="Wait a moment, then call less often.",
                 retry_after=wait,
             )
 

@@ -123,7 +123,7 @@ class CallRecorder:
 
 def _log_failed_write(done: asyncio.Future[None]) -> None:
     if not done.cancelled() and done.exception() is not None:
-        log.warning("The record of a read was not kept: %s", done.exception())
+        log.warning("Could not record a read: %s", done.exception())
 
 
 NOT_GRANTED = "not_granted"
@@ -255,9 +255,8 @@ def replay_recorded_result(state: CallState, before: RecordedCall) -> Capability
     if before.capability != state.capability.id or before.arguments_hash != state.digest:
         return CapabilityResult(
             error=InternalError(
-                f"On resuming, call {state.ask.key} asks "
-                f"something else than it did before: {state.capability.id} now, "
-                f"{before.capability} then.",
+                f"After resuming, call {state.ask.key} differs from the recorded one: "
+                f"{state.capability.id} now, {before.capability} before.",
                 code="call_mismatch",
                 retryable=False,
             ),
@@ -312,7 +311,7 @@ def unknown(name: str, known: Mapping[str, Any]) -> NotFound:
     """There is no such capability; perhaps one of those that may be known was meant."""
     suggestion = find_nearest(name, list(known))
     return NotFound(
-        f"There is no capability called {name!r}.",
+        f"There is no capability named {name!r}.",
         code="unknown_capability",
         suggestion=f"Did you mean {suggestion!r}?" if suggestion else None,
     )

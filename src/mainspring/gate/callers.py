@@ -170,5 +170,5 @@ async def describe_direct_call(
     """What is kept of a call without a run, with nothing in it that must not be shown."""
     row = await tx.fetchrow(_SHOW, workspace_id, call_id)
     if row is None:
-        raise NotFound("There is no record of such a call.", code="no_call")
+        raise NotFound("There is no record of this call.", code="no_call")
     return dict(row)

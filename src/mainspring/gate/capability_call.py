@@ -35,7 +35,7 @@ NO_ID: Final = UUID(int=0)
 Say = Callable[[str], Awaitable[None]]
 # Stands for arguments that are no JSON, or nested deeper than anybody reads.
 _NO_TEXT: Final = b'"(no JSON)"'
-_HOW_TO_NAME_ONE = "Keep it with `mainspring secrets set NAME` and write {{ secrets.NAME }} here."
+_HOW_TO_NAME_ONE = "Store it with `mainspring secrets set NAME` and write {{ secrets.NAME }} here."
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +198,7 @@ def check_unknown_arguments(arguments: Mapping[str, Any], capability: Capability
         return
     declared = capability.input_schema.get("properties", {})
     if not declared.keys() >= arguments.keys():
-        detail = f"There is an argument that {capability.id} does not have."
+        detail = f"{capability.id} does not have one of these arguments."
         raise Invalid(
             detail,
             code="arguments_invalid",
@@ -231,7 +231,7 @@ def check_secret_arguments(arguments: Mapping[str, Any], capability: Capability)
     for name, value in arguments.items():
         if name not in capability.annotations.secret_arguments and has_secret(value):
             raise Invalid(
-                f"A secret may not stand in {name!r} of {capability.id}.",
+                f"A secret cannot be used in {name!r} of {capability.id}.",
                 code="secret_not_allowed_here",
             )
         if name in capability.annotations.only_secrets and not _is_secret(value):
@@ -369,28 +369,30 @@ def _parts(text: str, names: frozenset[str], mark: str) -> Iterator[str | Secret
 
 
 def _misplaced_secret_error(secret: str, argument: str, capability: Capability) -> Invalid:
-    detail = f"The secret {secret} may not stand in {argument!r} of {capability.id}."
-    way_out = "A secret goes into the url, the headers or the query of http_fetch."
+    detail = f"The secret {secret} cannot be used in {argument!r} of {capability.id}."
+    way_out = "Use a secret in the url, the headers or the query of http_fetch."
     return _secret_refused_error(detail, argument, way_out)
 
 
 def _from_data(secret: str, argument: str, capability: Capability) -> Invalid:
     detail = (
-        f"{argument!r} of {capability.id} has {{{{{secret}}}}} in a text that the approved source "
-        "does not spell there: data never stands for a secret."
+        f"{argument!r} of {capability.id} contains {{{{{secret}}}}} in a text that the approved "
+        "source does not contain; data cannot insert a secret."
     )
     way_out = (
-        "Write the placeholder into the very request of brains.http_fetch that it is for; if the "
-        "text came from outside, take the braces out of it first."
+        "Write the placeholder directly into the brains.http_fetch call that needs it. If the "
+        "text comes from outside, remove the braces from it first."
     )
     return _secret_refused_error(detail, argument, way_out)
 
 
 def _unspelt(secret: str, argument: str, capability: Capability) -> Invalid:
-    detail = f"{argument!r} of {capability.id} has {{{{{secret}}}}}, which is not put in there."
+    detail = (
+        f"{argument!r} of {capability.id} contains {{{{{secret}}}}}, which is not inserted there."
+    )
     way_out = (
-        "Write the placeholder into the very request that it is for: the approved source says "
-        "which secret goes where."
+        "Write the placeholder directly into the request that needs it: the approved source "
+        "decides which secret goes where."
     )
     return _secret_refused_error(detail, argument, way_out)
 

@@ -108,7 +108,7 @@ def draft_changed_error(*, outside: bool = False) -> Conflict:
     """The one answer to a draft that is not what it was when it was held."""
     what = "This draft, or the tool that it is sent with," if outside else "This draft"
     return Conflict(
-        f"{what} is not what it was when it was held, so nothing was sent.",
+        f"{what} has changed since it was drafted, so nothing was sent.",
         code="draft_changed",
-        suggestion="Discard it, and let it be asked for again.",
+        suggestion="Discard it and request it again.",
     )

@@ -147,9 +147,9 @@ async def _check_may_redraft(tx: Transaction, actor: Actor, row: Mapping[str, An
         return
     if whose in await find_draft_authors(tx, row):
         raise PermissionDenied(
-            "Whoever asked for this has discarded it, so nobody else drafts it again.",
+            "The person who requested this has discarded it, so others cannot draft it again.",
             code="not_your_draft",
-            suggestion="Ask them, or ask for it anew.",
+            suggestion="Ask them, or request it again.",
         )
 
 
@@ -158,28 +158,29 @@ def _check_over(row: Mapping[str, Any]) -> None:
     if row["bound_hash"] is None:
         # Held before drafts could be confirmed: where its secrets belong was not recorded.
         raise Conflict(
-            "This draft is from a version that could not send drafts, so it is not drafted again.",
+            "This draft is from a version that could not send drafts, so it cannot be drafted "
+            "again.",
             code="draft_too_old",
-            suggestion="Replay its run: that makes a draft that can be confirmed.",
+            suggestion="Replay its run to make a draft that can be confirmed.",
         )
     if stands in ("expired", "discarded") or (stands == "failed" and came_to == "not_sent"):
         return
     if stands == "pending":
         raise Conflict(
-            "This draft still waits, so there is nothing to repeat.",
+            "This draft is still waiting, so there is nothing to repeat.",
             code="draft_waits",
             suggestion="Confirm it, or edit it first.",
         )
     if came_to == "unknown" or stands == "sending":
         raise Conflict(
-            "This one may have left already, so it is not drafted again.",
+            "This draft may already have been sent, so it is not drafted again.",
             code="send_in_doubt",
-            suggestion="Look at the other side. If it did not arrive, ask for it anew.",
+            suggestion="Check the receiving service. If it did not arrive, request it again.",
         )
     raise Conflict(
-        "This one was sent, so it is not drafted again.",
+        "This draft was sent, so it is not drafted again.",
         code="draft_answered",
-        suggestion="Ask for it anew if it is to be sent another time.",
+        suggestion="Request it again to send it another time.",
     )
 
 
@@ -301,7 +302,7 @@ def _stray_hashes(arguments: Mapping[str, Any]) -> list[Finding]:
         if draft in left:
             left.remove(draft)
         else:
-            detail = f"{named[:100]!r} names no draft of the list, or names it a second time."
+            detail = f"{named[:100]!r} is not in the list of drafts, or is listed twice."
             found.append(Finding(join_pointer("/hashes", named), detail, "stray_hash"))
     return found
 

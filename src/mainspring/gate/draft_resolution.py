@@ -63,7 +63,9 @@ async def resolve_draft(
     row = await tx.fetchrow(_READ, workspace_id, draft_id)
     if row is None:
         return DraftResolution(
-            problem=NotFound("The draft that this step waited for is gone.", code="draft_gone")
+            problem=NotFound(
+                "The draft that this step waited for no longer exists.", code="draft_gone"
+            )
         )
     if row["status"] in ("pending", "sending"):
         return DraftResolution(until=row["until"])
@@ -81,7 +83,7 @@ def _problem(row: Mapping[str, Any]) -> Problem:
         return PermissionDenied(f"A person declined this write: {what}{why}", code=DECLINED)
     if row["status"] == "expired":
         return Expired(
-            f"Nobody approved this write in time: {what}",
+            f"This write was not approved in time: {what}",
             code=EXPIRED,
             suggestion="Run it again, or give it more time with hold_expires_after.",
         )

@@ -98,7 +98,7 @@ _FIRST_CONFIRMATION_POLL: Final = 0.1
 _LONGEST_CONFIRMATION_POLL: Final = 1.0
 _REPORT_SECONDS: Final = 5.0
 _MOST_PREVIEW: Final = 300
-_NEEDED: Final = "A person has to confirm this draft; a program cannot."
+_NEEDED: Final = "A person must confirm this draft; a program cannot."
 _MOST_PREVIEWS: Final = 2_000
 # While it is sent, its result is still to come.
 _OPEN: Final = frozenset({"pending", "sending"})
@@ -139,7 +139,7 @@ def persons_needed(problems: Sequence[PersonRequired]) -> PersonRequired:
     page = urlsplit(problems[0].url)
     query = urlencode([one for one in parse_qsl(page.query) if one[0] != "draft"])
     return PersonRequired(
-        f"{where}A person has to confirm {len(problems)} drafts; a program cannot. {previews}",
+        f"{where}A person must confirm {len(problems)} drafts; a program cannot. {previews}",
         url=urlunsplit(page._replace(query=query)),
         command="mainspring drafts",
     )
@@ -162,7 +162,7 @@ async def wait_for_answer(
         if found["stands"] not in _OPEN or now >= deadline or is_dismissed:
             return dict(found)
         if wait.report is not None and now >= report_at:
-            await wait.report(f"Waiting for a person since {now - began:.0f} s.")
+            await wait.report(f"Waiting for a person for {now - began:.0f} s.")
             report_at = now + _REPORT_SECONDS
         await asyncio.sleep(min(pause, deadline - now))
         pause = min(pause * 1.5, _LONGEST_CONFIRMATION_POLL)
@@ -463,7 +463,7 @@ class DraftSender:
             async with asyncio.timeout(_SECONDS):
                 return await self.perform(made, called)
         except TimeoutError:
-            late = DeadlineExceeded("It took longer than a write may take.", code="draft_late")
+            late = DeadlineExceeded("The write exceeded its timeout.", code="draft_late")
             return replace(self.turned_away(made, called, late), begun=True)
 
     async def _perform_with_retries(self, claimed: _ClaimedDraft) -> CapabilityResult:
@@ -578,7 +578,7 @@ def _find_capability(vocabulary: Vocabulary, name: str) -> Capability:
     found = vocabulary.capabilities.get(name)
     if found is None:
         raise Conflict(
-            f"{name} is not there any more, so this draft cannot be sent.",
+            f"{name} no longer exists, so this draft cannot be sent.",
             code="capability_gone",
             suggestion="Connect it again, or discard the draft.",
         )
@@ -673,7 +673,7 @@ def _check_run(ask: CapabilityCall, row: Any, edit: DraftEdit) -> None:
     if ask.run is None or row["run_id"] != ask.run.id:
         raise _needs_a_person("it is not a draft of this run")
     if edit.edits:
-        raise _needs_a_person("a run does not edit what it asked for")
+        raise _needs_a_person("a run cannot edit its own request")
 
 
 def _agreement(ask: CapabilityCall, row: Any, so_far: int, needed: int) -> AuditRecord:
@@ -689,9 +689,9 @@ def _agreement(ask: CapabilityCall, row: Any, so_far: int, needed: int) -> Audit
 
 def _needs_a_person(reason: str) -> PermissionDenied:
     return PermissionDenied(
-        f"A person has to confirm this draft: {reason}.",
+        f"A person must confirm this draft: {reason}.",
         code="needs_a_person",
-        suggestion="Leave it in the inbox; somebody there confirms or discards it.",
+        suggestion="Leave it in the inbox; a member confirms or discards it there.",
     )
 
 

@@ -118,7 +118,7 @@ async def hold_call(
     It waits as long as its step or its workspace says, or else as is usual here.
     """
     if capability.write is None:
-        raise InternalError(f"{capability.id} has nothing to hold.")
+        raise InternalError(f"{capability.id} has no write to hold as a draft.")
     told = envelope_of(capability, arguments)
     preview, (kept, files) = (
         capability.write.preview(arguments),
@@ -261,15 +261,15 @@ def draft_not_pending_error(status: str) -> Problem:
     """Why a draft that waits no longer cannot be answered."""
     if status == "expired":
         return Expired(
-            "The time for this draft is over; nothing was sent.",
+            "This draft has expired; nothing was sent.",
             code="draft_expired",
             suggestion="Draft it again with redraft_action: the new draft can be confirmed.",
         )
     if status == "sending":
         return Conflict(
-            "This draft is being sent at this moment.",
+            "This draft is being sent right now.",
             code="draft_sending",
-            suggestion="Ask again in a moment: the answer will be what came of it.",
+            suggestion="Ask again in a moment for the result.",
             retry_after=_SOON,
             retryable=True,
         )
@@ -279,7 +279,7 @@ def draft_not_pending_error(status: str) -> Problem:
             code="draft_discarded",
             suggestion="Draft it again with redraft_action: the new draft can be confirmed.",
         )
-    return Conflict("This draft was confirmed before.", code="draft_answered")
+    return Conflict("This draft was already confirmed.", code="draft_answered")
 
 
 async def count_pending_drafts(tx: Transaction, workspace_id: UUID) -> int:

@@ -87,9 +87,12 @@ class OpenAIEmbedder:
             if one.workspace_id is None and one.name == CONNECTION and one.kind == "openai":
                 return one
         raise Conflict(
-            "Embeddings are to come from OpenAI, and the installation is not connected to it.",
+            "Embeddings are configured to use OpenAI, and this installation is not connected to "
+            "it.",
             code="no_model",
-            suggestion="The operator runs `mainspring models connect openai --for-everyone`.",
+            suggestion=(
+                "Ask the operator to run `mainspring models connect openai --for-everyone`."
+            ),
         )
 
     async def _price(self, connection: ModelConnection) -> Price:
@@ -99,7 +102,7 @@ class OpenAIEmbedder:
                 return operator[name]
         listed = await asyncio.to_thread(find_listed_price, connection.kind, MODEL, writes=False)
         if listed is None:
-            raise Conflict(f"What {MODEL} costs is not known.", code="unknown_price")
+            raise Conflict(f"The price of {MODEL} is unknown.", code="unknown_price")
         return listed
 
     async def _asked(
@@ -125,7 +128,7 @@ class OpenAIEmbedder:
             if departure.is_held or is_refusal(error):
                 taken.pop()
             if isinstance(error, TimeoutError):
-                raise DeadlineExceeded("The embedding model did not answer in time.") from None
+                raise DeadlineExceeded("The embedding model did not respond in time.") from None
             raise
         return vectors
 
@@ -160,7 +163,7 @@ class OpenAIEmbedder:
         """Of length 1, whoever made them."""
         if len(vectors) != wanted or any(len(one) != self.dimensions for one in vectors):
             raise UpstreamError(
-                f"The embedding model did not answer with vectors of {self.dimensions} numbers.",
+                f"The embedding model did not return vectors of {self.dimensions} numbers.",
                 code="bad_vectors",
                 retryable=False,
             )

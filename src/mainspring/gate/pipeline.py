@@ -290,8 +290,7 @@ class Pipeline:
         most = capability.annotations.arguments_bytes or self.limits.call_arguments_bytes
         if len(text) > most:
             raise Invalid(
-                f"The arguments of {capability.id} are {len(text)} bytes; "
-                f"at most {most} are taken.",
+                f"The arguments of {capability.id} are {len(text)} bytes; the maximum is {most}.",
                 code="arguments_too_large",
             )
         return canonical_json(mask_arguments(shown, capability)) if _hides(capability) else text
@@ -311,7 +310,7 @@ class Pipeline:
         findings = self._findings(state)
         if findings:
             raise Invalid(
-                f"The arguments of {state.capability.id} are not valid: {findings[0].detail}",
+                f"The arguments of {state.capability.id} are invalid: {findings[0].detail}",
                 code="arguments_invalid",
                 findings=findings,
             )
@@ -687,7 +686,7 @@ class Pipeline:
         findings = self._validators.of(state.capability).answers.findings(value, "")
         if findings:
             raise InternalError(
-                f"{state.capability.id} answered in a shape it does not declare: "
+                f"{state.capability.id} returned a result that does not match its schema: "
                 f"{findings[0].detail}",
                 code="result_invalid",
                 findings=findings,

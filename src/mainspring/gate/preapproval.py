@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
     from mainspring.gate.call_state import CallState
 
-LOOK_THERE: Final = "Look at the other side. It is not sent again by itself."
+LOOK_THERE: Final = "Check the receiving service. It is not sent again automatically."
 _CALLS: Final = UUID("6b0f7a3e-8f0b-5d0c-9a54-2f3c7f0f6d11")
 
 # The same try of the same step, before its worker was lost.
@@ -100,7 +100,7 @@ async def claim_preapproved(
 def build_send_in_doubt_error() -> UpstreamError:
     """Whether a write has left is not known, so it is not tried again."""
     return UpstreamError(
-        "The process that sent this was lost, so nobody knows whether it has left.",
+        "The process that sent this was lost, so it is unknown whether it was sent.",
         code="send_in_doubt",
         suggestion=LOOK_THERE,
         retryable=False,

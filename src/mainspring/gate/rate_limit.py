@@ -68,11 +68,13 @@ async def count_egress(
     wait = await fill_bucket(tx, key, LeakyBucket(a_day, a_day / 86_400), size)
     if wait is not None:
         raise LimitExceeded(
-            f"This automation has sent about {a_day:,} bytes outside within a day, which is all "
-            "that it may send.",
+            f"This automation has sent about {a_day:,} bytes outside within a day, which is its "
+            "limit.",
             code="egress_cap",
             retryable=False,
-            suggestion="Send less, or have the operator raise MAINSPRING_LIMIT_EGRESS_DAY_BYTES.",
+            suggestion=(
+                "Send less, or ask the operator to raise MAINSPRING_LIMIT_EGRESS_DAY_BYTES."
+            ),
             retry_after=wait,
         )
 
@@ -86,8 +88,8 @@ async def count_send(
     if wait is not None:
         raise LimitExceeded(
             f"This automation has called {capability} {a_minute} times in a minute without a "
-            "person; the next one has to wait.",
+            "person, which is its limit.",
             code="send_rate",
-            suggestion="Make the plan send less often, or have a person agree: always_draft.",
+            suggestion="Make the plan send less often, or require approval: always_draft.",
             retry_after=wait,
         )

@@ -147,10 +147,10 @@ class RehearsalRecording:
         """Refuses to ask outside what nobody asked then, where only the record is to answer."""
         if not self.live:
             raise Conflict(
-                f"{what} was not asked like this in the run that is rehearsed, and this "
-                "rehearsal asks nothing outside.",
+                f"The rehearsed run did not call {what} like this, and this rehearsal makes no "
+                "outside calls.",
                 code=NOT_RECORDED,
-                suggestion="Rehearse with live_reads: true to let it ask now.",
+                suggestion="Rehearse with live_reads: true to make the call now.",
                 retryable=False,
             )
 

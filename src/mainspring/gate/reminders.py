@@ -49,9 +49,7 @@ class DraftReminders:
                 while await self.once() == _MOST:
                     pass
             except Exception as error:
-                log.warning(
-                    "Reminders could not be written: %s", log_and_convert_error(error).detail
-                )
+                log.warning("Could not write reminders: %s", log_and_convert_error(error).detail)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), _PAUSE)
 
@@ -65,10 +63,12 @@ class DraftReminders:
                 await post_message(
                     tx,
                     row["workspace_id"],
-                    title="A held write expires soon",
-                    message=f"{row['preview'][:2_000]}\n\nApprove or discard it in the inbox, or "
-                    f"with `mainspring drafts`, until {row['expires_at']:%Y-%m-%d %H:%M} UTC."
-                    f"{after}",
+                    title="A draft expires soon",
+                    message=(
+                        f"{row['preview'][:2000]}\n\nApprove or discard it in the inbox, or with "
+                        f"`mainspring drafts`, before {row['expires_at']:%Y-%m-%d %H:%M} "
+                        f"UTC.{after}"
+                    ),
                     automation_id=row["automation_id"],
                     run_id=row["run_id"],
                 )

@@ -18,12 +18,12 @@ from mainspring.contracts.errors import BudgetExceeded
 
 ENDLESS = Decimal("Infinity")
 RUN_WAY_OUT = "Raise execution.budget_cap_usd or make the plan cheaper."
-STEP_WAY_OUT = "Raise budget_cap_usd of the step, or let it do less."
+STEP_WAY_OUT = "Raise budget_cap_usd of the step, or make it do less."
 DAY_WAY_OUT = (
-    "Raise execution.cost_cap_daily_usd or wait for the next day, which begins at midnight UTC."
+    "Raise execution.cost_cap_daily_usd or wait for the next day, which starts at midnight UTC."
 )
 SPACE_WAY_OUT = (
-    "Ask an owner to raise the workspace's daily cap, or wait for the next day, which begins at "
+    "Ask an owner to raise the workspace's daily cap, or wait for the next day, which starts at "
     "midnight UTC."
 )
 
@@ -125,7 +125,7 @@ class RunBudget:
             return gone
         if self.spent and self.spent >= self.cap:
             return BudgetExceeded(
-                f"The run spent {format_usd(self.spent)} of its {format_usd(self.cap)} "
+                f"The run spent {format_usd(self.spent)} of its {format_usd(self.cap)} budget "
                 "and was stopped.",
                 code="run_budget",
                 suggestion=RUN_WAY_OUT,
@@ -170,11 +170,11 @@ def _over_budget_error(
 
 def tokens_exhausted_error(used: int, cap: int, asked: int | None = None) -> BudgetExceeded:
     """A run has no tokens left, or not as many as one more ask of a model takes."""
-    need = "" if asked is None else f", and the next ask reads up to {asked}"
+    need = "" if asked is None else f", and the next request can read up to {asked}"
     return BudgetExceeded(
-        f"The run may use {cap} tokens of models, {used} of them are used or promised{need}.",
+        f"The run may use {cap} model tokens; {used} are used or reserved{need}.",
         code="llm_tokens",
-        suggestion="Raise execution.max_llm_tokens, ask for less, or use a smaller text.",
+        suggestion="Raise execution.max_llm_tokens, ask for less, or use a shorter text.",
     )
 
 

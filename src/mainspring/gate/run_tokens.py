@@ -236,7 +236,7 @@ async def next_number(tx: Transaction, held: RunTokenScope) -> int:
     number = FIRST_NUMBER - 1 + int(row["calls"])
     if number > _LAST_NUMBER:
         raise LimitExceeded(
-            "This try at the step has made as many calls as a step may make.",
+            "This attempt of the step has reached the maximum number of calls.",
             code="too_many_calls",
             retryable=False,
         )
@@ -278,9 +278,9 @@ async def list_token_calls(
 def dead_token() -> Unauthenticated:
     """The one answer to every run token that does not work, whatever the reason."""
     return Unauthenticated(
-        "This run token does not work, or does so no longer.",
+        "This run token is invalid or has expired.",
         code=ENDED,
-        suggestion="A run's token lasts as long as the try at the step that asked for it.",
+        suggestion="A run token is valid for the attempt of the step that requested it.",
     )
 
 

@@ -59,7 +59,7 @@ def _artifact(
 ) -> Artifact:
     run = ask.run
     if run is None:
-        raise PermissionDenied("Only a run has agents.", code="agent_outside_run")
+        raise PermissionDenied("Only runs can use agents.", code="agent_outside_run")
     return Artifact(
         workspace_id=ask.actor.workspace_id,
         id=artifact_id_of(run.id, key),

@@ -69,16 +69,14 @@ class UsageMarkerParser:
             self._left -= 1
             if self._left < 0:
                 self._held = ""
-                yield IgnoredMarker(
-                    "More marks of usage were printed than are read; no more count."
-                )
+                yield IgnoredMarker("Too many usage markers were printed; the rest is ignored.")
                 return
             yield mark
 
     def close(self) -> Iterator[Marker]:
         """The end of the stream: a mark that has begun is never ended."""
         if self._inside and self._left > 0:
-            yield IgnoredMarker("A mark of usage was begun and not ended.")
+            yield IgnoredMarker("A usage marker was started but not ended.")
         self._held, self._inside = "", False
 
     def _found(self, piece: str) -> Iterator[Marker]:
@@ -99,7 +97,7 @@ class UsageMarkerParser:
                 return
             self._inside = False
             if end < 0 or end - at > LONGEST:
-                yield IgnoredMarker(f"A mark of usage is longer than {LONGEST} characters.")
+                yield IgnoredMarker(f"A usage marker is longer than {LONGEST} characters.")
                 # What looked like its beginning was none; another may begin right after it.
                 continue
             # A mark that was begun anew counts from there.
@@ -119,15 +117,15 @@ def _read(body: str) -> Marker:
     try:
         value = read_json(body, _LIMITS)
     except Invalid:
-        return IgnoredMarker("A mark of usage holds no JSON that can be read.")
+        return IgnoredMarker("A usage marker contains invalid JSON.")
     if not isinstance(value, Mapping):
-        return IgnoredMarker("A mark of usage holds something else than an object.")
+        return IgnoredMarker("A usage marker contains JSON that is not an object.")
     reads, writes = _count(value, "input_tokens"), _count(value, "output_tokens")
     usd = _money(value.get("cost_usd"))
     if reads is None or writes is None or usd is None:
         return IgnoredMarker(
-            "A mark of usage needs input_tokens, output_tokens and cost_usd, "
-            "each a number of at least 0."
+            "A usage marker needs input_tokens, output_tokens and cost_usd, each a number of at "
+            "least 0."
         )
     return Usage(_name(value.get("model")), reads, writes, usd, reported=True)
 

@@ -296,7 +296,7 @@ class ModelMeter:
                 return await model.complete(request, key=key)
         except TimeoutError:
             raise DeadlineExceeded(
-                f"The model did not answer within {seconds} seconds.", code="model_timeout"
+                f"The model did not respond within {seconds} seconds.", code="model_timeout"
             ) from None
 
     def _row(self, reservation: BudgetReservation, usage: Usage) -> UsageRow:
@@ -315,10 +315,10 @@ class ModelMeter:
 def _price(model: Model) -> Price:
     if model.price is not None:
         return model.price
-    detail = f"What the model {model.name!r} costs is not known, so it was not asked."
+    detail = f"The price of the model {model.name!r} is unknown, so it was not called."
     way_out = (
-        "Name another model, or let the operator set a price for this one: "
-        f"`mainspring models price {model.name} --input USD --output USD`."
+        "Choose another model, or ask the operator to set a price for this one: `mainspring "
+        f"models price {model.name} --input USD --output USD`."
     )
     raise Invalid(
         detail,

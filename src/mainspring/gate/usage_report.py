@@ -135,7 +135,7 @@ def _limit_usage(usage: Usage, budget: RunBudget) -> Usage:
     """The report as far as it counts."""
     usd = usage.cost_usd
     if not usd.is_finite() or usd < 0 or min(usage.input_tokens, usage.output_tokens) < 0:
-        raise InternalError("A report cannot take anything back.", retryable=False)
+        raise InternalError("A usage report cannot be negative.", retryable=False)
     most = budget.token_cap
     if most is not None:
         reads = min(usage.input_tokens, most)

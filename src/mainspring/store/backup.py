@@ -100,9 +100,9 @@ def write_archive(path: Path) -> Iterator[ArchiveWriter]:
     """Write a new archive: complete and synced when the block succeeds, absent otherwise."""
     if path.exists() or path.is_symlink():
         raise Conflict(
-            f"There is a file {path} already.",
+            f"The file {path} already exists.",
             code="file_exists",
-            suggestion="Name another one; a backup is never written over.",
+            suggestion="Choose another name; a backup never overwrites a file.",
         )
     passing = path.with_name(f".{path.name}.{secrets.token_hex(4)}.partial")
     with _convert_file_errors(path):
@@ -152,7 +152,7 @@ class ArchiveReader:
         try:
             entry = self._zipped.getinfo(MANIFEST)
             if entry.file_size > _MOST_MANIFEST_BYTES:
-                raise damaged_archive_error("its manifest is far too large")
+                raise damaged_archive_error("its manifest is too large")
             found = json.loads(self._zipped.read(entry))
         except KeyError:
             raise damaged_archive_error("it has no manifest") from None
@@ -181,7 +181,7 @@ class ArchiveReader:
             size += len(piece)
             yield piece
         if (size, digest.hexdigest()) != (part.size, part.sha256):
-            raise damaged_archive_error(f"the part {part.name} is not as it was")
+            raise damaged_archive_error(f"the part {part.name} does not match its checksum")
 
 
 @contextlib.contextmanager
@@ -193,12 +193,12 @@ def open_archive(path: Path) -> Iterator[ArchiveReader]:
         raise NotFound(
             f"There is no file {path}.",
             code="no_backup",
-            suggestion="Name one that `mainspring backup make` has written.",
+            suggestion="Name a file that `mainspring backup make` has written.",
         ) from None
     except OSError:
         raise Invalid(f"The file {path} cannot be read.", code="backup_unreadable") from None
     except _BROKEN:
-        raise damaged_archive_error("it is no backup, or its end is missing") from None
+        raise damaged_archive_error("it is not a backup, or it is truncated") from None
     with zipped:
         yield ArchiveReader(zipped)
 
@@ -226,19 +226,19 @@ def _convert_file_errors(path: Path) -> Iterator[None]:
 def _unwritable_error(path: Path, error: OSError) -> Problem:
     if error.errno in NO_SPACE:
         return StorageFull(
-            f"There is no room on the disk for {path}.",
-            suggestion="Free some space there, or name another place for it.",
+            f"There is not enough disk space for {path}.",
+            suggestion="Free some space there, or choose another place.",
         )
     reason = {
-        FileNotFoundError: "its folder is not there",
-        NotADirectoryError: "its folder is not there",
-        PermissionError: "this user may not",
-        FileExistsError: "there is one already",
+        FileNotFoundError: "its folder does not exist",
+        NotADirectoryError: "its folder does not exist",
+        PermissionError: "this user has no permission",
+        FileExistsError: "it already exists",
     }.get(type(error))
     return Invalid(
         f"The file {path} cannot be written{f': {reason}' if reason else ''}.",
         code="file_unwritable",
-        suggestion="Name another place for it.",
+        suggestion="Choose another place.",
     )
 
 
@@ -360,7 +360,7 @@ def _unreadable_error(place: Path) -> Invalid:
     return Invalid(
         f"The file {place} cannot be read, so no backup was made.",
         code="file_unreadable",
-        suggestion="See that whoever makes backups may read it, and that its disk is well.",
+        suggestion="Check that the user who makes backups can read it, and that its disk works.",
     )
 
 
@@ -409,18 +409,18 @@ class OpenBackup:
             digest.update(_format_part_line(ArchivePart(f"{_FILES}{name}", size, own.hexdigest())))
             count += 1
         if (count, digest.hexdigest()) != (self.backup.files.count, self.backup.files.sha256):
-            raise damaged_archive_error("its files are not as they were")
+            raise damaged_archive_error("its files do not match their checksums")
 
 
 def read_backup(archive: ArchiveReader) -> OpenBackup:
     """Read and validate the manifest of an archive."""
     result = archive.manifest()
     if result.get("product") != "mainspring" or not isinstance(result.get("format"), int):
-        raise damaged_archive_error("it was made by something else")
+        raise damaged_archive_error("it was made by another program")
     if result["format"] > FORMAT:
         raise Conflict(
-            f"This backup was made by Mainspring {str(result.get('version'))[:20]}, in a form that "
-            "this one does not know.",
+            f"This backup was made by Mainspring {str(result.get('version'))[:20]} in a format "
+            "that this version does not support.",
             code="backup_newer",
             suggestion="Use the newer version of Mainspring.",
         )

@@ -57,8 +57,9 @@ def describe_folder_error(error: OSError, home: Path) -> Problem:
     return Invalid(
         f"Mainspring cannot write to the data folder {home}.",
         code="data_folder_not_writable",
-        suggestion="Give this user the right to write there, "
-        "or set MAINSPRING_HOME to another folder.",
+        suggestion=(
+            "Give this user write permission there, or set MAINSPRING_HOME to another folder."
+        ),
     )
 
 
@@ -68,14 +69,17 @@ def start_problem(text: str, home: Path, account: SystemUser, folder: Path) -> P
         return disk_full_error(home)
     if account.switched and (closed := find_inaccessible_path(account, folder)) is not None:
         return Invalid(
-            f"The database runs as the user {account.name}, who cannot enter {closed}.",
+            f"The database runs as the user {account.name}, who cannot access {closed}.",
             code="data_folder_unreachable",
-            suggestion="Set MAINSPRING_HOME to a folder whose parents everybody may enter, "
-            "such as /var/lib/mainspring.",
+            suggestion=(
+                "Set MAINSPRING_HOME to a folder whose parent folders every user can enter, such "
+                "as /var/lib/mainspring."
+            ),
         )
     if any(sign in text for sign in _NO_ENTRY):
         return Invalid(
-            f"The database, run by the user {account.name}, may not use the data folder {home}.",
+            f"The database runs as the user {account.name}, who has no access to the data folder "
+            f"{home}.",
             code="data_folder_not_writable",
             suggestion="Start Mainspring as the owner of the folder, "
             "or set MAINSPRING_HOME to another folder.",
@@ -93,7 +97,7 @@ def start_problem(text: str, home: Path, account: SystemUser, folder: Path) -> P
 
 def disk_full_error(home: Path) -> StorageFull:
     return StorageFull(
-        f"The disk that holds the data folder {home} is full.",
+        f"The disk of the data folder {home} is full.",
         suggestion="Free some space, or set MAINSPRING_HOME to a folder on another disk.",
     )
 
@@ -169,7 +173,7 @@ def _refuse_foreign(folder: Path, account: SystemUser) -> None:
         return
     if not stat.S_ISDIR(found.st_mode) or found.st_uid not in {account.uid, os.geteuid()}:
         raise Conflict(
-            f"The folder {folder}, needed for the database's socket, belongs to somebody else.",
+            f"The folder {folder}, needed for the database's socket, belongs to another user.",
             code="socket_folder_taken",
             suggestion="Remove it, or set MAINSPRING_HOME to a shorter path.",
         )

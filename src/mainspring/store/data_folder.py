@@ -90,7 +90,7 @@ def refuse_unfinished(home: Path) -> None:
     """No server starts on a partially restored database."""
     if is_unfinished(home):
         raise Conflict(
-            f"A backup was being restored into the data folder {home}, and that was broken off.",
+            f"Restoring a backup into the data folder {home} was interrupted.",
             code="restore_unfinished",
             suggestion="Restore it again with the same command: `backup restore FILE --replace`.",
         )

@@ -105,7 +105,7 @@ def convert_driver_error(error: BaseException) -> Problem:
         return database_unavailable_error()
     if is_collision(error):
         return Conflict(
-            "Two changes met in the database and this one gave way.",
+            "This change conflicted with a concurrent one in the database.",
             code="database_collision",
             retryable=True,
         )
@@ -115,7 +115,7 @@ def convert_driver_error(error: BaseException) -> Problem:
         return _connection_rejected_error(error)
     if isinstance(error, asyncpg.ClientConfigurationError):
         return _invalid_dsn_error()
-    return InternalError("The database refused a statement.", code="database_error")
+    return InternalError("The database rejected a statement.", code="database_error")
 
 
 def log_and_convert_error(error: BaseException) -> Problem:
@@ -127,7 +127,7 @@ def log_and_convert_error(error: BaseException) -> Problem:
         return problem
     mark = generate_id()
     log.error("Error %s is a %s%s.", mark, type(error).__name__, _format_raise_location(error))
-    problem.suggestion = f"Look for {mark} in the log of the server."
+    problem.suggestion = f"Search for {mark} in the server log."
     return problem
 
 
@@ -145,9 +145,9 @@ def _format_raise_location(error: BaseException) -> str:
 def _connection_rejected_error(error: BaseException) -> Invalid:
     missing = isinstance(error, asyncpg.InvalidCatalogNameError)
     return Invalid(
-        "The database server has no database of that name."
+        "The database server has no database with that name."
         if missing
-        else "The database server refused the user or the password.",
+        else "The database server rejected the user or the password.",
         code="database_missing" if missing else "database_sign_in",
         suggestion="Check MAINSPRING_DATABASE_URL.",
     )
@@ -155,7 +155,7 @@ def _connection_rejected_error(error: BaseException) -> Invalid:
 
 def _invalid_dsn_error() -> Invalid:
     return Invalid(
-        "The address of the database cannot be used.",
+        "The database URL is invalid.",
         code="database_address",
         suggestion="MAINSPRING_DATABASE_URL looks like postgresql://user:password@host/database.",
     )

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _POSTGRES: Final = 5432
 _OF_A_PLACE: Final = (UNAVAILABLE, "database_sign_in", "database_missing")
-_LOOK: Final = "Look at MAINSPRING_DATABASE_URL, and whether that server is running."
+_LOOK: Final = "Check MAINSPRING_DATABASE_URL, and whether that server is running."
 
 
 def add_database_location(problem: Problem, settings: Settings) -> Problem:
@@ -193,7 +193,7 @@ class EmbeddedDatabaseSource:
             await asyncio.sleep(_WATCH_SECONDS)
             if not self._server.owns or self._server.alive():
                 continue
-            log.warning("The embedded database ended unexpectedly and is started again.")
+            log.warning("The embedded database stopped unexpectedly and is restarted.")
             with contextlib.suppress(Problem):
                 await self.heal()
                 continue

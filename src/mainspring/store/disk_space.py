@@ -80,7 +80,7 @@ class DiskSpaceMonitor:
     def _know(self, *, full: bool) -> None:
         """Log one line when space runs out, and one when it is available again."""
         if full and not self._full:
-            log.error("The database has no disk space left: writes fail until there is some.")
+            log.error("The database has no disk space left; writes fail until space is freed.")
         elif self._full and not full:
             log.info("The database has disk space again.")
         self._full = full

@@ -51,7 +51,7 @@ def plan_downgrade(applied: int, to: int, folder: Path = PACKAGED) -> list[Downg
     migrations = read_migrations(folder)
     if not 1 <= to < applied:
         raise Invalid(
-            f"The tables are those of number {applied}; one can go back to a smaller one alone.",
+            f"The schema is at migration {applied}; you can only go back to a smaller number.",
             code="no_way_back",
         )
     found: list[DowngradeStep] = []
@@ -59,7 +59,7 @@ def plan_downgrade(applied: int, to: int, folder: Path = PACKAGED) -> list[Downg
         path = folder / f"{migration.label}{DOWN}"
         if not path.is_file():
             raise Conflict(
-                f"There is no way back from {migration.label}.",
+                f"Migration {migration.label} cannot be reversed.",
                 code="no_way_back",
                 suggestion="Restore a backup from before it into an empty database instead.",
             )
@@ -87,7 +87,7 @@ async def downgrade(
         applied = await read_applied(connection)
         list_pending(read_migrations(folder), applied)
         if not ways or applied[-1].version != ways[0].migration.version:
-            raise Conflict("The tables changed meanwhile.", code="tables_changed", retryable=True)
+            raise Conflict("The schema changed meanwhile.", code="tables_changed", retryable=True)
         for way in ways:
             await _apply_downgrade(connection, way)
     except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
@@ -105,8 +105,8 @@ async def _apply_downgrade(connection: DedicatedConnection, way: DowngradeStep) 
         if is_lost_connection(error):
             raise
         raise InternalError(
-            f"The way back from {way.migration.label} could not be gone "
-            f"(SQLSTATE {error.sqlstate}); nothing of it was changed.",
+            f"Migration {way.migration.label} could not be reversed (SQLSTATE {error.sqlstate}); "
+            "nothing was changed.",
             code="downgrade_failed",
             retryable=False,
         ) from error

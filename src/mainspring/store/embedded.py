@@ -402,7 +402,7 @@ def _finish(work: Coroutine[object, object, None]) -> None:
 def _refuse_other_version(major: int | None, found: PostgresBinaries) -> None:
     if major is not None and major != found.major:
         raise Conflict(
-            f"The database files were made by Postgres {major}; this is {found.major}.",
+            f"The database files were created by Postgres {major}; this is {found.major}.",
             code="other_postgres_version",
             suggestion=f"Install Postgres {major}, or set MAINSPRING_HOME to another folder.",
         )

@@ -240,7 +240,7 @@ def _answer(done: asyncio.Future[Answer], answer: Answer) -> None:
 
 def _connection_lost_error() -> UpstreamError:
     return UpstreamError(
-        "The connection to the database broke each time this was being recorded.",
+        "The database connection was lost every time this was recorded.",
         code="not_recorded",
         suggestion="Try again in a moment.",
         retry_after=5.0,

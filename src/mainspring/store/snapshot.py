@@ -288,24 +288,27 @@ async def refuse_at_work(database: Database) -> None:
     name = await database.fetchval(_LIVE)
     if name is not None:
         raise Conflict(
-            f"The worker {name} still works on this database, or ended a moment ago.",
+            f"The worker {name} still uses this database, or stopped a moment ago.",
             code="still_at_work",
-            suggestion="Stop every server and worker of it, wait half a minute and try again.",
+            suggestion=(
+                "Stop every server and worker that uses it, wait half a minute and try again."
+            ),
         )
     if count := await count_other_processes(database):
         raise Conflict(
-            f"Mainspring still has this database open: {count} of its processes, on this machine "
-            "or on others.",
+            f"{count} Mainspring processes still use this database, on this machine or on others.",
             code="still_at_work",
-            suggestion="Stop every API, scheduler, worker and command of it, and try again.",
+            suggestion=(
+                "Stop every API, scheduler, worker and command that uses it, and try again."
+            ),
         )
 
 
 def empty_database_error() -> NotFound:
     return NotFound(
-        "There is no Mainspring in this database yet, so there is nothing to carry.",
+        "This database has no Mainspring data, so there is nothing to copy.",
         code="nothing_to_carry",
-        suggestion="Look at MAINSPRING_HOME and MAINSPRING_DATABASE_URL.",
+        suggestion="Check MAINSPRING_HOME and MAINSPRING_DATABASE_URL.",
     )
 
 

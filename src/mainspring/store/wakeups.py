@@ -189,7 +189,7 @@ class ChannelSubscription:
                 pause = _FIRST_PAUSE
                 await self._listen(connection)
             except _TROUBLE:
-                log.debug("The listener lost its connection and makes a new one.")
+                log.debug("The listener lost its connection and reconnects.")
             await asyncio.sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
 

@@ -185,7 +185,7 @@ class _ConsentHandlers:
         agree, wanted = given["agree"], UUID(given["consent_id"])
         starts = given.get("activate", False)
         if starts and not agree:
-            detail = "What is refused is not activated."
+            detail = "A refused automation cannot be activated."
             raise Invalid(
                 detail,
                 code="refused_and_activated",
@@ -240,14 +240,16 @@ def _check_may_answer(ctx: CallContext, consent_id: UUID, address: str) -> None:
     """Refuses whatever could answer no consent at all, before anything is looked up for it."""
     if ctx.run is not None or not (ctx.actor.is_person or ctx.actor.approves):
         raise _person_required_error(
-            "A person agrees to what an automation may do; a program cannot.", consent_id, address
+            "A person must consent to what an automation may do; a program cannot.",
+            consent_id,
+            address,
         )
 
 
 def _check_person(ctx: CallContext, consent_id: UUID, address: str) -> None:
     if not ctx.actor.is_person:
         raise _person_required_error(
-            "A person agrees to the tools of a connection; no token can.", consent_id, address
+            "A person must approve the tools of a connection; a token cannot.", consent_id, address
         )
 
 
@@ -270,7 +272,7 @@ async def _answer_repeat(
 ) -> Any:
     """Keeps a person's answer to whether a run of an older version may be repeated."""
     if starts:
-        detail = "This is about a run of an older version, which is not activated."
+        detail = "This concerns a run of an older version, which cannot be activated."
         raise Invalid(
             detail,
             code="repeat_and_activated",
@@ -290,9 +292,9 @@ async def _answer_repeat(
     told = {
         "consent": format_consent(found),
         "state": row["state"],
-        "says": "It is agreed to. The run may be repeated until another version is agreed to."
+        "says": "Approved. The run may be repeated until another version is approved."
         if agree
-        else "It is refused. No program repeats this run.",
+        else "Refused. No program can repeat this run.",
     }
     return told if news else Unchanged(told)
 
@@ -304,14 +306,14 @@ async def _check_named(ctx: CallContext, found: AutomationConsent, address: str)
     consent_id = found.id
     if not may_agree(ctx.actor, found.automation_id):
         raise _person_required_error(
-            "This token may approve other automations, and not this one.", consent_id, address
+            "This token can approve other automations, but not this one.", consent_id, address
         )
     space, version = ctx.actor.workspace_id, found.version
     written = await matches_unsaved_proposal(ctx.tx, space, found.automation_id, version)
     if written or is_from_words(found.additions):
         raise _person_required_error(
-            "This version has the steps of a proposal that was written from a request in words. A "
-            "person approves those, always.",
+            "This version contains the steps of a proposal that was written from a request in "
+            "words. Only a person can approve those.",
             consent_id,
             address,
         )
@@ -328,7 +330,7 @@ def _person_required_error(detail: str, consent_id: UUID, address: str) -> Perso
 def _not_activated_error(reason: Problem) -> Problem:
     """Both were asked for and one cannot be: the answer is not kept, and that is said."""
     return type(reason)(
-        f"It cannot be activated, so nothing was answered either. {reason.detail}",
+        f"It cannot be activated, so your answer was not recorded either. {reason.detail}",
         code=reason.code,
         findings=reason.findings,
         suggestion=reason.suggestion,
@@ -338,19 +340,19 @@ def _not_activated_error(reason: Problem) -> Problem:
 def _describe_answer(found: AutomationConsent, state: str) -> str:
     if found.status == "agreed":
         return (
-            "It is agreed to, and its triggers start it."
+            "Approved and active: its triggers start it."
             if state == "active"
-            else "It is agreed to. It starts by its triggers once it is activated."
+            else "Approved. Its triggers start it once it is activated."
         )
     if found.agreed_version is None:
-        return "It is refused and stays paused. Archive it if it is not wanted."
+        return "Refused: it stays paused. Archive it if you do not need it."
     return (
-        f"It is refused and stays paused. Version {found.agreed_version} is what was agreed to "
-        "last: bring it back to go on with that."
+        f"Refused: it stays paused. Version {found.agreed_version} is the last approved version: "
+        "restore it to continue with that one."
     )
 
 
 _TOOLS_SAY: Final[Mapping[bool, str]] = {
-    True: "They are agreed to as they are now, and can be called again.",
-    False: "They are refused and cannot be called. Automations that use them fail there.",
+    True: "Approved as they are now; they can be called again.",
+    False: "Refused: they cannot be called. Automations that use them fail there.",
 }

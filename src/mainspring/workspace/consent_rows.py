@@ -114,7 +114,7 @@ _PROPOSES: Final = "propose_automation"
 _WORDS: Final = AuthorityAddition(
     "review",
     "",
-    "A program has saved the steps of a proposal, which was written from a request in words.",
+    "A program saved the steps of a proposal that was written from a request in words.",
     _PROPOSES,
 )
 
@@ -147,7 +147,7 @@ Triggers = Sequence[Mapping[str, Any]]
 ConsentChannel = Literal["page", "terminal", "token", "upgrade"]
 
 PAUSED_REASON: Final = "consent"
-NOTHING_NEW: Final = "It may do nothing new. Look it through before it starts here."
+NOTHING_NEW: Final = "It has no new permissions. Review it before it starts here."
 _PURPOSE: Final = b"mainspring consent v1\0"
 # Who asked whether a run of an older version may be repeated: the answer says nothing about the
 # version in force, and does not keep it from starting.

@@ -109,7 +109,7 @@ def get_consent_channel(actor: Actor) -> ConsentChannel:
     """The channel of an agreement; programs agree to nothing, and chats show no consents."""
     found = _CHANNELS.get(actor.channel or "")
     if found is None:
-        raise InternalError("Only a person agrees to what an automation may do.")
+        raise InternalError("Only a person can consent to what an automation may do.")
     return found
 
 
@@ -330,15 +330,15 @@ def _consent_required_error(
     }
     if there is not None and there.status == "refused":
         return ConsentRequired(
-            "Somebody has refused what this version would be able to do.",
+            "A person has refused the permissions of this version.",
             code="consent_refused",
             findings=findings,
             consent=told,
             command=command,
-            suggestion="Or bring an earlier version back.",
+            suggestion="Or restore an earlier version.",
         )
     return ConsentRequired(
-        "A person has to agree first to what this automation would be able to do.",
+        "A person must first consent to the permissions of this automation.",
         code="consent_needed",
         findings=findings,
         consent=told,
@@ -443,9 +443,9 @@ async def confirm_agreement(
     row = await lock_automation(tx, workspace_id, automation_id)
     if not actor.is_person:
         raise PermissionDenied(
-            "A person looks at what an automation may do; a program cannot.",
+            "A person must review what an automation may do; a program cannot.",
             code="person_needed",
-            suggestion="It can be looked at on the page of the automation.",
+            suggestion="Review it on the page of the automation.",
         )
     await check_agreed(tx, workspace_id, automation_id, row["version"])
     await keep_agreed(tx, workspace_id, automation_id, actor.id, get_consent_channel(actor))
@@ -531,30 +531,30 @@ def summarize_consent(one: AutomationConsent | None) -> dict[str, Any] | None:
 def _check_open(found: AutomationConsent, newest: AutomationConsent | None, in_force: int) -> None:
     if found.status == "agreed":
         raise Conflict(
-            "Somebody has agreed to this already.",
+            "This is already approved.",
             code="consent_answered",
-            suggestion="Pause the automation if it is not to start.",
+            suggestion="Pause the automation if it should not start.",
         )
     if found.status == "overtaken" or (newest is not None and newest.id != found.id):
         open_one = newest is not None and newest.status in ("waiting", "refused")
         way = f"Read {newest.id} instead." if newest is not None and open_one else None
         raise Conflict(
-            "The automation has changed since: this is not asked any more.",
+            "The automation has changed: this request is out of date.",
             code="consent_overtaken",
             suggestion=way,
         )
     if found.version != in_force:
         raise Conflict(
-            f"This is about version {found.version}, and version {in_force} is in force.",
+            f"This concerns version {found.version}, and version {in_force} is active.",
             code="consent_overtaken",
-            suggestion="Save the automation again: the question is then about that version.",
+            suggestion="Save the automation again: the request then concerns that version.",
         )
 
 
 def build_consent_changed_error(found: AutomationConsent) -> Conflict:
     detail = (
-        "What it would be able to do is not what was shown: it was changed since, or another "
-        "account is connected."
+        "Its permissions are not the ones that were shown: it was changed, or another account is "
+        "connected."
     )
     return Conflict(
         detail,
@@ -562,8 +562,7 @@ def build_consent_changed_error(found: AutomationConsent) -> Conflict:
         findings=[
             Finding("/digest", detail, "consent_changed", f"It is {found.digest.hex()} now.")
         ],
-        suggestion="Read it again, and answer with the digest that it has now: "
-        f"{found.digest.hex()}.",
+        suggestion=f"Read it again, and answer with its current digest: {found.digest.hex()}.",
     )
 
 
@@ -575,18 +574,18 @@ async def _tell(tx: Transaction, workspace_id: UUID, made: AutomationConsent) ->
     await post_message(
         tx,
         workspace_id,
-        title=f"{made.automation[:150]} waits for your consent",
-        message="\n".join([_WHY[made.origin], *told, "It starts nothing until you agree."]),
+        title=f"{made.automation[:150]} needs your consent",
+        message="\n".join([_WHY[made.origin], *told, "It does not start until you agree."]),
         level="warning",
         automation_id=made.automation_id,
     )
 
 
 _WHY: Final[Mapping[str, str]] = {
-    "create": "A program has made it.",
+    "create": "It was created by a program.",
     "install": "It was installed from a recipe.",
-    "upgrade": "An upgrade lets it do more than you have agreed to.",
+    "upgrade": "An upgrade gives it more permissions than you have agreed to.",
     "import": "It was imported from a file.",
-    "edit": "A program has changed it, and it may do more than you have agreed to.",
+    "edit": "A program changed it, and it has more permissions than you have agreed to.",
     "tools": "Tools that it uses have changed.",
 }

@@ -134,7 +134,7 @@ async def release(tx: Transaction, named: HaltTarget) -> Halt:
             detail,
             code="not_halted",
             findings=[Finding(pointer, detail, "not_halted")],
-            suggestion="`mainspring halts` lists what stands still.",
+            suggestion="`mainspring halts` lists the active halts.",
         )
     return Halt(**row)
 
@@ -160,9 +160,9 @@ async def check_not_halted(tx: Transaction, workspace_id: UUID, automation_id: U
     row = await tx.fetchrow(_HOLDING, workspace_id, automation_id)
     if row is not None:
         raise Conflict(
-            f"This stands still: {row['reason']}",
+            f"This is halted: {row['reason']}",
             code="halted",
-            suggestion="It can be sent once the halt is released; see `mainspring halts`.",
+            suggestion="It can be sent after the halt is released; see `mainspring halts`.",
         )
 
 
@@ -197,6 +197,6 @@ _UNKNOWN = {
 }
 _NOT_HALTED = {
     "workspace": "The workspace is not halted.",
-    "automation": "The automation {} is not halted by itself.",
+    "automation": "The automation {} has no halt of its own.",
     "recipe": "The recipe {!r} is not halted.",
 }

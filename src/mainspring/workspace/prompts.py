@@ -35,9 +35,9 @@ async def save_prompt(
     row = await tx.fetchrow(_COUNT, workspace_id, name)
     if row["kept"] >= MOST_PROMPTS:
         raise LimitExceeded(
-            f"{MOST_PROMPTS} requests are kept here already.",
+            f"{MOST_PROMPTS} requests are stored already.",
             code="too_many_prompts",
-            suggestion="Forget one of them first.",
+            suggestion="Delete one of them first.",
         )
     return dict(await tx.fetchrow(_KEEP, workspace_id, generate_id(), name, text, author))
 
@@ -49,4 +49,4 @@ async def list_prompts(tx: Transaction, workspace_id: UUID) -> list[dict[str, An
 
 async def delete_prompt(tx: Transaction, workspace_id: UUID, prompt_id: UUID) -> None:
     if await tx.fetchrow(_FORGET, workspace_id, prompt_id) is None:
-        raise NotFound("No such request is kept here.", code="no_prompt")
+        raise NotFound("There is no such stored request.", code="no_prompt")

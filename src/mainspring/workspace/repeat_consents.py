@@ -208,10 +208,12 @@ def _digest(
 def _repeat_refused_error(asked: AutomationConsent) -> ConsentRequired:
     refused = asked.status == "refused"
     return ConsentRequired(
-        "Somebody has refused to repeat this run."
+        "A person has refused to repeat this run."
         if refused
-        else "The version of this run may do more than is agreed to now. A person has to agree "
-        "before it is repeated.",
+        else (
+            "The version of this run has more permissions than the approved ones. A person must "
+            "consent before it is repeated."
+        ),
         code="consent_refused" if refused else "consent_needed",
         findings=[Finding(one.pointer, one.says, f"adds_{one.kind}") for one in asked.additions],
         consent={**(summarize_consent(asked) or {}), "url": f"/runs/{asked.id}"},

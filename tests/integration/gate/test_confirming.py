@@ -275,9 +275,9 @@ async def test_a_process_that_is_killed_at_the_send_leaves_it_in_doubt_and_nobod
     process.kill()
     await process.wait()
 
-    with pytest.raises(Conflict, match="being sent at this moment"):
+    with pytest.raises(Conflict, match="being sent right now"):
         await here.confirm(draft)
-    with pytest.raises(Conflict, match="being sent at this moment"):
+    with pytest.raises(Conflict, match="being sent right now"):
         await here.ask("discard_action", {"draft_id": draft})
     await here.change(draft, "answered_at = now() - interval '7 minutes'")
     answers = [await here.confirm(draft) for _ in range(3)]

@@ -349,7 +349,7 @@ async def test_a_question_of_a_plan_is_answered_by_a_button(world: World) -> Non
         assert text.startswith("Publish?\nThe notes of today.\n\nhttp://localhost:8321/inbox?item=")
         yes, _ = world.buttons()
         assert await world.press(yes, user=666) is None
-        assert await world.press(yes) == "Yes: the run goes on."
+        assert await world.press(yes) == "Approved: the run continues."
         assert (await world.bench.until(run))["output"]["approved"] is True
         # Pressed again it only says that it was answered.
         assert "answered before" in str(await world.press(yes))
@@ -372,7 +372,7 @@ async def test_the_options_of_a_question_are_buttons(world: World) -> None:
         # No option of this question has that number.
         data = row[1]["callback_data"]
         assert "does not offer that answer" in str(await world.press(f"7{data[1:]}"))
-        assert await world.press(data) == "Tuesday: the run goes on."
+        assert await world.press(data) == "Tuesday: the run continues."
         assert (await world.bench.until(run))["output"]["answer"] == "Tuesday"
 
 

@@ -127,9 +127,9 @@ async def test_every_other_run_is_refused_although_it_was_granted_to_confirm(
 
     assert [one.code for one in refused] == ["needs_a_person"] * 3
     assert [one.detail for one in refused] == [
-        "A person has to confirm this draft: this automation's write policy is always_draft.",
-        "A person has to confirm this draft: send_email is not on the list of safe writes.",
-        "A person has to confirm this draft: it is not a draft of this run.",
+        "A person must confirm this draft: this automation's write policy is always_draft.",
+        "A person must confirm this draft: send_email is not on the list of safe writes.",
+        "A person must confirm this draft: it is not a draft of this run.",
     ]
     assert world[1].requests == []
     left = await world[0].application.database.fetch("SELECT status FROM drafts")
@@ -159,7 +159,7 @@ async def test_a_run_never_lists_or_discards_what_waits(world: World) -> None:
             with pytest.raises(PermissionDenied) as refused:
                 await run.call(capability, given)
             assert refused.value.code == "not_granted"
-        with pytest.raises(PermissionDenied, match="a run does not edit what it asked for"):
+        with pytest.raises(PermissionDenied, match="a run cannot edit its own request"):
             await run.call("confirm_action", draft | words)
         assert world[1].requests == []
     assert offered == {"act_on_integration", "confirm_action"}

@@ -394,7 +394,7 @@ async def test_people_are_reminded_once_before_a_held_write_expires(here: Office
     assert await reminders.once() == 1
     assert await reminders.once() == 0
     (result,) = await database.fetch("SELECT title, message, run_id FROM notifications")
-    assert result["title"] == "A held write expires soon"
+    assert result["title"] == "A draft expires soon"
     assert "Hello Ada" in result["message"]
     assert result["run_id"] == run["id"]
 

@@ -118,7 +118,7 @@ async def test_an_answer_about_another_version_than_the_one_in_force_is_refused(
         {"digest": asked["digest"], "agree": True},
     )
     assert (status, problem["code"]) == (409, "consent_overtaken"), problem
-    assert problem["detail"] == "This is about version 7, and version 1 is in force."
+    assert problem["detail"] == "This concerns version 7, and version 1 is active."
 
 
 async def _edit(client: Any, automation: str, *steps: Any) -> Any:

@@ -93,7 +93,7 @@ async def test_a_disk_that_fills_up_while_rows_are_copied_is_not_blamed_on_the_d
 
     monkeypatch.setattr("mainspring.store.backup.os.fdopen", opened_for)
     path = tmp_path / "kept.backup"
-    with pytest.raises(StorageFull, match="no room on the disk for") as caught:
+    with pytest.raises(StorageFull, match="not enough disk space for") as caught:
         await make_backup(database, path, None)
 
     assert caught.value.code == "storage_full"

@@ -89,7 +89,7 @@ async def test_a_backup_is_restored_elsewhere_with_the_right_key_alone(
     lived_in: Path, tmp_path: Path
 ) -> None:
     path, home = tmp_path / "all.backup", lived_in.with_name("elsewhere")
-    with pytest.raises(Problem, match="nothing to carry"):
+    with pytest.raises(Problem, match="nothing to copy"):
         await make(desk(home), quiet(), path)
     assert not home.exists()
 

@@ -164,7 +164,7 @@ async def _problem(tx: Connection, about: int = 1) -> ConsentRequired:
 def _way(command: str) -> str:
     """Where a person answers, as a refusal says it."""
     where = "on the page of the automation"
-    return f"A person reads it and answers {where}, or with `mainspring {command}` at a terminal."
+    return f"A person reviews and answers it {where}, or with `mainspring {command}` at a terminal."
 
 
 def _without_starts(agreed: AgreedAuthority) -> Any:
@@ -413,9 +413,9 @@ async def test_one_message_names_what_is_asked(rows: Database) -> None:
         (result,) = await _messages(tx)
         assert result[0] == f"of {ONE} waits for your consent"
         lines = result[1].splitlines()
-        assert lines[0] == "A program has made it."
+        assert lines[0] == "It was created by a program."
         assert lines[1:21] == [f"- {number}." for number in range(20)]
-        assert lines[21:] == ["- and 1 more", "It starts nothing until you agree."]
+        assert lines[21:] == ["- and 1 more", "It does not start until you agree."]
         assert result[2] == "warning"
         # While it waits, another question adds no message.
         await _asked(tx, added=many[:20])
@@ -461,7 +461,7 @@ async def test_what_waits_or_was_refused_does_not_start_and_is_named(rows: Datab
         await record_answer(tx, HERE, asked, "refused", ANN)
         refused = await _problem(tx, 2)
         assert refused.code == "consent_refused"
-        assert refused.suggestion == f"{way} Or bring an earlier version back."
+        assert refused.suggestion == f"{way} Or restore an earlier version."
         again = await find_consent(tx, HERE, asked.id)
         assert refused.consent["digest"] == again.digest.hex() != asked.digest.hex()
         assert await consents.pause_reason(tx, HERE, ONE, 2) == "consent"

@@ -142,7 +142,7 @@ async def test_what_comes_from_a_file_waits_and_each_thing_it_may_do_is_named(
     lacks = await refusal(capabilities, "answer_consent", **{**answer, "activate": True})
     assert (lacks.code, lacks.detail[:47]) == (
         "secrets_missing",
-        "It cannot be activated, so nothing was answered",
+        "It cannot be activated, so your answer was not recorded",
     )
     assert [result["status"] for result in await waiting(capabilities)] == ["waiting"]
     assert len(await unread(bench)) == 1

@@ -27,7 +27,7 @@ from tests.kit.parcels import Parcels, reading
 
 ONCE = "It now starts once a day."
 OFTEN = "It now starts every minute (1,440 times a day) instead of once a day."
-LOOK = "It may do nothing new. Look it through before it starts here."
+LOOK = "It has no new permissions. Review it before it starts here."
 MINUTE = [{"kind": "cron", "cron": "* * * * *", "tz": "UTC"}]
 DAILY = [{"kind": "cron", "cron": "0 9 * * *", "tz": "UTC"}]
 

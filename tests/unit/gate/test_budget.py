@@ -178,8 +178,8 @@ def test_tokens_are_counted_up_to_their_cap() -> None:
     assert RunBudget(ONE, tokens=10**9).out_of_tokens() is None
     found = RunBudget(ONE, token_cap=5, tokens=6).out_of_tokens()
     assert found is not None
-    assert "may use 5 tokens of models, 6 of them" in found.detail
-    assert "reads up to" not in found.detail
+    assert "may use 5 model tokens; 6 are" in found.detail
+    assert "read up to" not in found.detail
     assert "reads up to 7." in tokens_exhausted_error(1, 5, 7).detail
 
 

@@ -82,5 +82,5 @@ def test_nothing_is_put_in_without_a_mark(fetches: Capability) -> None:
     for text in ("{{key}}", "{{:key}}", "{{" + MARK + ":key}}"):
         ask = _ask(ScriptSecrets(PLACES), query={"a": text})
         assert mark_secrets(ask.arguments, fetches, ask.spelt) == ask.arguments
-    with pytest.raises(Invalid, match="data never stands for a secret"):
+    with pytest.raises(Invalid, match="data cannot insert a secret"):
         with_secrets(_ask(ScriptSecrets(named=frozenset({"key"})), query={"a": "{{key}}"}), fetches)

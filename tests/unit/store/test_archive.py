@@ -51,7 +51,7 @@ def test_a_file_that_came_meanwhile_stays(
     if not links:
         monkeypatch.setattr(os, "link", _without_links)
     path = tmp_path / "kept.zip"
-    with pytest.raises(Invalid, match="there is one already"):
+    with pytest.raises(Invalid, match="already exists"):
         _write(path, beside=b"theirs")
     assert path.read_bytes() == b"theirs"
     assert [found.name for found in tmp_path.iterdir()] == ["kept.zip"]

@@ -72,7 +72,7 @@ def check_can_edit(actor: Actor, row: Mapping[str, Any]) -> None:
     """What a member says in a call of their own is nobody else's to change or to repeat."""
     if _is_anothers(actor, row):
         raise PermissionDenied(
-            "This draft is another member's own call: only they edit it or draft it again.",
+            "This draft is another member's own call: only they can edit it or draft it again.",
             code="not_your_draft",
         )
 
@@ -82,7 +82,7 @@ def check_can_discard(actor: Actor, row: Mapping[str, Any]) -> None:
     looks_after = actor.role is not None and actor.role.may(Permission.MEMBERS)
     if _is_anothers(actor, row) and not looks_after:
         raise PermissionDenied(
-            "This draft is another member's own call: they discard it, or an admin does.",
+            "This draft is another member's own call: only they or an admin can discard it.",
             code="not_your_draft",
         )
 
@@ -91,7 +91,7 @@ def check_own_call(policy: ApprovalPolicy, actor: Actor, row: Mapping[str, Any])
     """A member's own call is theirs, unless the workspace wants others to agree to it."""
     if _is_anothers(actor, row) and not policy.needs_others:
         raise PermissionDenied(
-            "This draft is another member's own call, and only they can send it.",
+            "This draft is another member's own call: only they can send it.",
             code="not_your_draft",
         )
 
@@ -110,7 +110,7 @@ def check_approver(policy: ApprovalPolicy, actor: Actor) -> None:
     if not policy.accepts(actor.role):
         roles = ", ".join(role.value for role in policy.roles)
         raise PermissionDenied(
-            f"In this workspace drafts are approved by these roles: {roles}.",
+            f"In this workspace, these roles approve drafts: {roles}.",
             code="not_an_approver",
             suggestion="Leave it in the inbox for one of them.",
         )
@@ -120,9 +120,9 @@ def check_not_author(policy: ApprovalPolicy, actor: Actor, authors: Collection[U
     """Where an author may not approve, nobody agrees to words of their own."""
     if not policy.author_may_approve and actor.id in authors:
         raise PermissionDenied(
-            "In this workspace nobody approves what they have asked for or written themselves.",
+            "In this workspace, members cannot approve their own requests or edits.",
             code="author_may_not_approve",
-            suggestion="Leave it in the inbox; somebody else confirms or discards it.",
+            suggestion="Leave it in the inbox; another member confirms or discards it.",
         )
 
 

@@ -52,7 +52,7 @@ def extract_files(
         if not any(_is_file(one) for one in entries):
             continue
         if len(entries) > MOST:
-            _refuse(at, f"There are {len(entries)} files; at most {MOST} leave together.")
+            _refuse(at, f"There are {len(entries)} files; at most {MOST} can be sent together.")
         named = [_name_file(one, f"{at}/{n}", files) for n, one in enumerate(entries)]
         made = _with(made, at, named)
     return made, files
@@ -108,7 +108,7 @@ def _name_file(entry: Any, at: str, files: dict[bytes, bytes]) -> Any:
         return entry
     filename = entry.get("filename")
     if not isinstance(filename, str) or not filename.strip():
-        _refuse(join_pointer(at, "filename"), "A file has a name.")
+        _refuse(join_pointer(at, "filename"), "A file needs a name.")
     content = _decode_file(entry["content_base64"], join_pointer(at, "content_base64"))
     sha256 = hashlib.sha256(content).digest()
     files[sha256] = content
@@ -120,7 +120,7 @@ def _name_file(entry: Any, at: str, files: dict[bytes, bytes]) -> Any:
 
 def _decode_file(text: str, at: str) -> bytes:
     if len(text) > (MOST_BYTES + 2) // 3 * 4:
-        _refuse(at, f"A file may have {MOST_BYTES} bytes at most.")
+        _refuse(at, f"A file can have at most {MOST_BYTES} bytes.")
     try:
         content = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
@@ -128,7 +128,7 @@ def _decode_file(text: str, at: str) -> bytes:
     if not content:
         _refuse(at, "This file is empty.")
     if len(content) > MOST_BYTES:
-        _refuse(at, f"A file may have {MOST_BYTES} bytes at most.")
+        _refuse(at, f"A file can have at most {MOST_BYTES} bytes.")
     return content
 
 

@@ -65,15 +65,15 @@ def check_reviewed_revision(row: Mapping[str, Any], edit: DraftEdit) -> None:
     if edit.seen is None:
         if edit.sends and row["revision"] > 1:
             raise Conflict(
-                "This draft was edited after it was made, so nothing was sent.",
+                "This draft was edited after it was created, so nothing was sent.",
                 code="draft_edited",
-                suggestion="Look at it as it is now, and confirm it with the hash shown there.",
+                suggestion="Read the current draft, and confirm it with the hash shown there.",
             )
     elif now is None or not hmac.compare_digest(edit.seen.lower(), now):
         raise Conflict(
-            "This draft is not worded as you saw it, so nothing was sent.",
+            "This draft has changed since you read it, so nothing was sent.",
             code="draft_changed",
-            suggestion="Look at it as it is now, and confirm it with the hash shown there.",
+            suggestion="Read the current draft, and confirm it with the hash shown there.",
         )
 
 
@@ -132,7 +132,7 @@ def raise_edit_findings(findings: Sequence[Finding], within: str) -> None:
         for one in findings
     ]
     raise Invalid(
-        f"The draft would not be valid with these edits: {told[0].detail}",
+        f"These edits would make the draft invalid: {told[0].detail}",
         code="edits_invalid",
         findings=told,
     )

@@ -83,7 +83,7 @@ class ButtonPressConsumer:
             async with room:
                 await self.answer_press(space, event.payload)
         except Exception as error:
-            log.warning("A button came to nothing: %s", log_and_convert_error(error).detail)
+            log.warning("Could not handle a button press: %s", log_and_convert_error(error).detail)
 
     async def answer_press(self, workspace_id: UUID, payload: Any) -> str | None:
         """Does what a press asks for; what is shown for it, None where it was not heard."""

@@ -63,7 +63,7 @@ def link_capability() -> Capability:
 
 async def _link_chat_handler(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
     del arguments
-    check_sets_address(ctx.actor, "A person links their chat; a program cannot.")
+    check_sets_address(ctx.actor, "Only a person can link their chat.")
     row = await find_member_account(ctx.tx, ctx.actor.workspace_id, ctx.actor.id, _TELEGRAM)
     if row is None or row.state != "ready":
         raise Conflict(

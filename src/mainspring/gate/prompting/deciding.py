@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 _SAID: Final = {
     ("draft", "confirmed"): "Sent.",
-    ("draft", "approved"): "Your yes is noted; somebody else has to agree as well.",
+    ("draft", "approved"): "Your approval is recorded; another person must approve as well.",
     ("draft", "failed"): "It could not be sent.",
     ("draft", "discarded"): "Discarded; nothing was sent.",
-    ("approval", "approved"): "Yes: the run goes on.",
-    ("approval", "declined"): "Declined: the run gets a no.",
+    ("approval", "approved"): "Approved: the run continues.",
+    ("approval", "declined"): "Declined: the run is notified.",
 }
 
 
@@ -69,7 +69,7 @@ async def decide(
     failure = answer.get("error") or {}
     said = _SAID.get((prompt.about, str(answer.get("status"))), "Done.")
     if prompt.about == "approval" and press.option is not None:
-        said = f"{read_options(form)[press.option].label}: the run goes on."
+        said = f"{read_options(form)[press.option].label}: the run continues."
     return Decision(f"{said} {failure['detail']}" if failure.get("detail") else said)
 
 

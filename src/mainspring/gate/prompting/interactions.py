@@ -44,9 +44,9 @@ _AT_ONCE: Final = 8
 _MOST_WAITING: Final = 200
 _CLOSING_SECONDS: Final = 10.0
 _NOT_LINKED: Final = (
-    "This Slack account is not linked with the member who is asked here, so nothing was decided."
+    "This Slack account is not linked to the member who is asked here, so nothing was decided."
 )
-_OUT_OF_DATE: Final = "This message is out of date. Open the inbox of Mainspring to decide."
+_OUT_OF_DATE: Final = "This message is out of date. Open the Mainspring inbox to decide."
 _USAGE: Final = f"Get a code in Mainspring, under Settings, and enter `{COMMAND} link CODE` here."
 
 # What is older than any signature that would be accepted says nothing.
@@ -114,7 +114,7 @@ class InteractionReceiver:
     def _provider(self) -> Interactions:
         found = None if self._lines is None else self._lines.named(SLACK).interactions
         if found is None:
-            raise NotFound("No integration takes requests here.", code="no_interactions")
+            raise NotFound("No integration receives requests here.", code="no_interactions")
         return found
 
     async def _is_genuine(
@@ -157,7 +157,7 @@ class InteractionReceiver:
 
     def _decide_later(self, provider: Interactions, workspace_id: UUID, found: Interaction) -> None:
         if len(self._deciding) >= _MOST_WAITING:
-            raise LimitExceeded("Too many decisions are under way.", retry_after=1.0)
+            raise LimitExceeded("Too many decisions are in progress.", retry_after=1.0)
         task = asyncio.create_task(self._answered(provider, workspace_id, found))
         self._deciding.add(task)
         task.add_done_callback(self._deciding.discard)
@@ -171,7 +171,7 @@ class InteractionReceiver:
                 await self._answer(provider, workspace_id, found)
         except Exception as error:
             log.warning(
-                "A button in Slack was not answered: %s", log_and_convert_error(error).detail
+                "Could not answer a button press in Slack: %s", log_and_convert_error(error).detail
             )
 
     async def _answer(self, provider: Interactions, workspace_id: UUID, found: Interaction) -> None:

@@ -60,7 +60,7 @@ class MemberChats:
         """What shows messages there."""
         integration = self._lines.named(target)
         if integration.prompter is None:
-            raise Conflict(f"{integration.name} cannot ask anybody.", code="no_prompter")
+            raise Conflict(f"{integration.name} cannot send approval requests.", code="no_prompter")
         return integration.prompter
 
     def page(self, prompt: prompts.Prompt) -> str:
@@ -110,7 +110,9 @@ class PromptDelivery:
                 while await self.once():
                     pass
             except Exception as error:
-                log.warning("Prompts could not be sent: %s", log_and_convert_error(error).detail)
+                log.warning(
+                    "Could not send approval requests: %s", log_and_convert_error(error).detail
+                )
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), _PAUSE)
 
@@ -170,15 +172,15 @@ class PromptDelivery:
     async def _send_mail(self, prompt: prompts.Prompt, text: str) -> Mapping[str, Any]:
         """A mail leads to the inbox and decides nothing: whoever reads mail may be a program."""
         if self._mailer is None:
-            raise NotFound("No mail server is set for this installation.", code="mail_not_set_up")
+            raise NotFound("No mail server is configured.", code="mail_not_set_up")
         to = await find_member_address(
             self._database, prompt.workspace_id, prompt.member_id, self._owner_mail
         )
         if to is None:
-            raise NotFound("This member has no address for mail.", code="owner_mail_missing")
+            raise NotFound("This member has no mail address.", code="owner_mail_missing")
         mail = Mail(
             to=(to,),
-            subject="Something waits for your yes or no",
+            subject="Your approval is needed",
             text=text,
             headers={"Auto-Submitted": "auto-generated"},
         )

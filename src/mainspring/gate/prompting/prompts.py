@@ -30,8 +30,8 @@ MOST_OPTIONS: Final = 5
 _LONGEST_LABEL: Final = 60
 _ANNOUNCED: Final = 600
 _ELSEWHERE: Final = (
-    "This is only how it begins. It is too long for a message: read all of it in the inbox, and "
-    "answer it there."
+    "This is only the beginning. The text is too long for a message: read all of it in the "
+    "inbox, and answer it there."
 )
 
 

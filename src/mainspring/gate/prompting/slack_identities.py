@@ -79,7 +79,7 @@ async def slack_account(tx: Transaction, workspace_id: UUID, member_id: UUID) ->
     """The Slack account that is linked with a member."""
     row = await tx.fetchrow(_ACCOUNT, workspace_id, member_id)
     if row is None:
-        raise Conflict("No Slack account is linked with this member.", code="slack_not_linked")
+        raise Conflict("No Slack account is linked to this member.", code="slack_not_linked")
     return str(row["user_id"])
 
 
@@ -95,16 +95,16 @@ async def link_account(tx: Transaction, workspace_id: UUID, code: str, team: str
     """Links the account that a code came from; answers what its person is shown."""
     row = await tx.fetchrow(_USE, workspace_id, hashed(code))
     if row is None or not row["in_time"]:
-        return "This code is not valid any more. Get a new one in Mainspring."
+        return "This code has expired. Get a new one in Mainspring."
     await tx.execute(_LOCK_ACCOUNT, str(workspace_id), team, user)
     holder = await tx.fetchrow(_HOLDER, workspace_id, team, user)
     if holder is not None and holder["member_id"] != row["member_id"]:
-        return "This Slack account is linked with another member already."
+        return "This Slack account is already linked to another member."
     await tx.execute(_LINK, workspace_id, row["member_id"], team, user)
     actor = Actor(workspace_id, "member", row["member_id"])
     detail = {"team_id": team, "user_id": user}
     await append_audit(tx, [build_audit_record(actor, "slack.linked", row["member_id"], detail)])
-    return "Your Slack account is linked. What waits for your decision is shown here."
+    return "Your Slack account is linked. Approval requests for you appear here."
 
 
 def slack_link_capabilities(address: str) -> tuple[Capability, ...]:
@@ -119,7 +119,7 @@ def slack_link_capabilities(address: str) -> tuple[Capability, ...]:
 
     async def begun(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         del arguments
-        check_sets_address(ctx.actor, "A person links their Slack account; a program cannot.")
+        check_sets_address(ctx.actor, "Only a person can link their Slack account.")
         now = await _describe_setup(ctx, request_url(ctx.actor.workspace_id))
         _check_ready(now)
         code, until = new_code(ctx.clock.now())
@@ -210,7 +210,7 @@ async def _describe_setup(ctx: CallContext, request_url: str) -> dict[str, Any]:
 def _check_ready(now: Mapping[str, Any]) -> None:
     if not now["connected"]:
         raise Conflict(
-            "Slack is not connected, so nobody can be asked there.",
+            "Slack is not connected, so approval requests cannot be sent there.",
             code="not_connected",
             suggestion="Connect Slack first: `mainspring integrations connect slack`.",
         )

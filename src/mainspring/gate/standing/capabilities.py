@@ -146,7 +146,7 @@ async def _decide_rule(
 ) -> dict[str, Any]:
     if not ctx.actor.is_person:
         raise PersonRequired(
-            "A person decides about a standing rule; a program cannot.",
+            "A person must decide about a standing rule; a program cannot.",
             url=f"{address.rstrip('/')}/inbox?tab=rules",
             command=f"mainspring rules {arguments['decision']} {arguments['rule_id']}",
         )

@@ -193,10 +193,12 @@ async def learn(tx: Transaction, row: Mapping[str, Any], capability: Capability)
         tx,
         key[0],
         title=f"Confirmed {ENOUGH} times unchanged: send it automatically?",
-        message=f"{ENOUGH} drafts of {capability.id} were confirmed, one after another, and none "
-        f"was changed; each had exactly {escape_json(pattern)}. Somebody may let such drafts go without "  # noqa: E501
-        f"asking: `mainspring rules accept {made['id']}`, or in the inbox. Until then each one "
-        "waits as before.",
+        message=(
+            f"{ENOUGH} drafts of {capability.id} were confirmed in a row without changes; each "
+            f"had exactly {escape_json(pattern)}. You can have such drafts sent without "
+            f"approval: `mainspring rules accept {made['id']}`, or in the inbox. Until then each "
+            "draft still waits for approval."
+        ),
         automation_id=key[1],
     )
     rule_id: UUID = made["id"]
@@ -260,7 +262,7 @@ async def decide_rule(
     """A person accepts or declines a rule that was proposed."""
     row = await _lock_rule(tx, actor.workspace_id, rule_id)
     if row["status"] != "proposed":
-        raise Conflict(f"This rule is {row['status']} already.", code="rule_decided")
+        raise Conflict(f"This rule is already {row['status']}.", code="rule_decided")
     if accept:
         made = await tx.fetchrow(_AUTHORS, actor.workspace_id, row["automation_id"], row["version"])
         policy = await load_approval_policy(tx, actor.workspace_id)
@@ -287,24 +289,24 @@ def refusal(
     """Why somebody cannot agree once for all; whoever can not to one draft cannot to many."""
     if policy.approvers > 1:
         return Conflict(
-            f"In this workspace {policy.approvers} people agree to each draft, so no rule lets "
-            "drafts go.",
+            f"In this workspace {policy.approvers} people approve each draft, so no rule can "
+            "send drafts automatically.",
             code="rule_needs_one_approver",
-            suggestion="Leave it: each draft waits in the inbox as before.",
+            suggestion="Each draft still waits in the inbox.",
         )
     if not policy.accepts(role):
         return PermissionDenied(
-            "A rule is accepted by whoever may approve drafts here: "
+            "Only roles that may approve drafts can accept a rule: "
             f"{', '.join(one.value for one in policy.roles)}.",
             code="not_an_approver",
             suggestion="Leave it for one of them.",
         )
     if not policy.author_may_approve and member_id in authors:
         return PermissionDenied(
-            "In this workspace nobody approves what they have asked for themselves, so they "
-            "accept no rule for it either.",
+            "In this workspace, members cannot approve their own requests, so they cannot accept "
+            "a rule for them either.",
             code="author_may_not_approve",
-            suggestion="Leave it for somebody else.",
+            suggestion="Leave it for another member.",
         )
     return None
 

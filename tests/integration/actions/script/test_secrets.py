@@ -144,7 +144,7 @@ async def test_outside_data_never_resolves_to_a_secret(outward: Outward) -> None
     assert run["status"] == "succeeded", run["error"]
     refused, sent = run["output"][:3], run["output"][3:]
     assert all(each.startswith("secret_not_allowed_here: ") for each in refused), refused
-    assert all("data never stands for a secret" in each for each in refused)
+    assert all("data cannot insert a secret" in each for each in refused)
     assert sent == ["sent"] * 3, "braces that name no secret of the script are plain text"
     queries = [parse_qs(urlsplit(head.split()[1]).query) for head in one.heads]
     assert queries == [{"token": [SECRET], "name": [name]} for name in plain]

@@ -110,7 +110,7 @@ async def test_a_person_reads_what_is_asked_and_gives_no_more_than_they_have(
     assert shown["workspace"]["id"] == str(application.workspace_id)
     assert (shown["asked"], shown["own_role"], shown["suggested"]) == ("editor",) * 3
     assert [choice["role"] for choice in shown["choices"]] == ["viewer", "operator", "editor"]
-    assert shown["choices"][0]["allows"] == ["See what the workspace keeps and what its runs did."]
+    assert shown["choices"][0]["allows"] == ["View the workspace and its runs."]
     assert (shown["agreed"], shown["passes"]) == (None, False)
     tools = {tool["id"]: tool for tool in shown["tools"]}
     assert tools["test.echo"]["role"] == "viewer"

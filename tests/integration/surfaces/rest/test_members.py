@@ -257,8 +257,8 @@ async def test_only_an_owner_names_changes_or_removes_owners_and_admins(people: 
         assert await change(by, other.id, "operator") == 403
         result = await people.anonymous.post(f"{ROOT}/invitations", json={}, headers=headers[by])
         assert result.json()["detail"] == (
-            f"Your role here ({by}) may not look after members and what is theirs; "
-            "that takes admin or more."
+            f"Your role here ({by}) may not manage members, their tokens and their secrets; the "
+            "required role is admin or more."
         )
         gone = await people.anonymous.delete(f"{ROOT}/members/{other.id}", headers=headers[by])
         assert gone.status_code == 403

@@ -46,8 +46,16 @@ def test_the_answer_of_a_command_is_its_exit_code() -> None:
         (Invalid("The inputs do not fit."), 2, "The inputs do not fit."),
         (Conflict("The run has ended."), 1, "The run has ended."),
         (BadSetting("MAINSPRING_SLOTS must be a number."), 2, "MAINSPRING_SLOTS must be a number."),
-        (RuntimeError("at /secret/path"), 1, "An unexpected error (RuntimeError) ended the work."),
-        (OSError(5, "at /secret/path"), 1, "An unexpected error (OSError) ended the work."),
+        (
+            RuntimeError("at /secret/path"),
+            1,
+            ("The operation failed with an unexpected error (RuntimeError)."),
+        ),
+        (
+            OSError(5, "at /secret/path"),
+            1,
+            ("The operation failed with an unexpected error (OSError)."),
+        ),
     ],
 )
 def test_an_error_is_one_sentence_on_stderr(

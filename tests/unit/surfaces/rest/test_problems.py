@@ -22,7 +22,7 @@ async def test_a_problem_is_shown_whole_with_the_path_it_happened_at() -> None:
     assert answer.headers["Content-Type"] == "application/problem+json"
     assert answer.json() == {
         "type": "urn:mainspring:problem:clash",
-        "title": "In conflict with what is there",
+        "title": "Conflict with the current state",
         "status": 409,
         "detail": "It is there already.",
         "code": "twice",
@@ -131,4 +131,4 @@ def test_every_kind_of_problem_can_be_documented() -> None:
 
     assert set(shown) == statuses
     assert all("application/problem+json" in entry["content"] for entry in shown.values())
-    assert problems(429)[429]["description"] == "A limit is used up"
+    assert problems(429)[429]["description"] == "Limit exceeded"
