@@ -86,7 +86,7 @@ def test_a_slack_digest_is_agreed_to_once_and_posted_three_times(
     made = proposed(server, "every morning at 9 post the new pages to #standup")
     write = write_of(made)
     assert (write["capability"], write["mode"]) == ("slack_post", "ask")
-    assert "after a person agrees" in made["review"]["summary"]
+    assert "after approval" in made["review"]["summary"]
 
     edit = {"pointer": write["pointer"], "value": write["values"]["automatic"]}
     ready = server.post(f"/proposals/{made['proposal_id']}/refine", {"edits": [edit]})

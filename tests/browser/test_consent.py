@@ -87,7 +87,7 @@ def test_the_link_of_a_refusal_leads_through_signing_in_to_what_is_agreed_to(
     expect(oauth_client).to_have_url(re.compile(f"{link.path}$"))
 
     note = oauth_client.get_by_role("alert", name="Do you agree to what it may do?")
-    says = f"It may post to the Discord channel {CHANNEL} as spring, and asks each time."
+    says = f"It may post to the Discord channel {CHANNEL} as spring, with approval each time."
     expect(note).to_contain_text("A program created it.")
     expect(note).to_contain_text(says)
     assert says in [one["says"] for one in refused["consent"]["additions"]]
@@ -109,7 +109,9 @@ def test_what_waits_in_the_inbox_is_agreed_to_with_one_click_on_a_phone(
     page = browser_session.open("/inbox", viewport=PHONE)
     page.get_by_role("link", name="Write to Ada waits for your consent").click()
     pane = chosen(page)
-    expect(pane.get_by_text("It may mail ada@example.org, and asks each time.")).to_be_visible()
+    expect(
+        pane.get_by_text("It may mail ada@example.org, with approval each time.")
+    ).to_be_visible()
     # Its id is there as well, and no sentence is made of it.
     expect(pane.get_by_text("send_email", exact=True)).to_be_visible()
     assert violations(page) == []

@@ -72,7 +72,7 @@ def test_what_a_removed_member_left_is_read_and_taken_over(
     page.get_by_role("button", name="Take over from Kate").click()
     dialog = page.get_by_role("dialog", name="Take over from Kate")
     may = dialog.get_by_role("list", name="What Kate's letter may do")
-    expect(may).to_contain_text("It may mail ada@example.org, and asks each time.")
+    expect(may).to_contain_text("It may mail ada@example.org, with approval each time.")
     assert violations(page) == []
     dialog.get_by_role("button", name="Take over", exact=True).click()
     expect(page.get_by_text("It is yours now.")).to_be_visible()

@@ -74,13 +74,16 @@ def open_gates(
         ]
         if gate is None:
             if freed:
-                says = f"It does not ask a person at the step {quote_name(was.id)} any more."
+                says = f"It no longer asks a person at the step {quote_name(was.id)}."
                 yield freed[0].pointer, says
             continue
         yield from ((f"{gate.pointer}{at}", says) for at, says in _find_weakened_gate(was, gate))
         for one in freed:
             doing = f"{quote_name(one.id)} ({quote_name(one.action)})"
-            says = f"It now does {doing} without the answer at the step {quote_name(was.id)}."
+            says = (
+                f"It now does {doing} without waiting for the answer at the step "
+                f"{quote_name(was.id)}."
+            )
             yield one.pointer, says
     yield from _unheld(before, after, pure)
 
@@ -96,7 +99,7 @@ def _unheld(
             if one.id == was.id or one.approval == _ASK or _is_pure(one, pure):
                 continue
             doing = f"{quote_name(one.id)} ({quote_name(one.action)})"
-            says = f"It now does {doing} without the answer to the write of {quote_name(was.id)}."
+            says = f"It now does {doing} without waiting for the approval of {quote_name(was.id)}."
             yield one.pointer, says
 
 
@@ -108,20 +111,23 @@ def _waits(step: FlattenedStep) -> bool:
 def _find_weakened_gate(was: FlattenedStep, gate: FlattenedStep) -> Iterator[tuple[str, str]]:
     name = f"the step {quote_name(was.id)}"
     if gate.when is not None and gate.when != was.when:
-        yield "/when", f"It asks a person at {name} only under another condition now."
+        yield "/when", f"It now asks a person at {name} only under a different condition."
     if gate.around != was.around:
-        yield "", f"It asks a person at {name} only where the steps around it lead there now."
+        yield "", f"It now asks a person at {name} only where the steps around it lead there."
     if any(was.config.get(key) != gate.config.get(key) for key in _QUESTION):
-        yield "/config", f"It asks a person another question at {name} now."
+        yield "/config", f"It now asks a person a different question at {name}."
     if _answers_itself(was, gate):
-        says = f"Without an answer at {name} it now goes on by itself after {_time(gate)} seconds."
+        says = (
+            f"Without an answer at {name} it now continues automatically after {_time(gate)} "
+            "seconds."
+        )
         yield "/config/default", says
     if was.config.get("roles") is not None:
         roles = gate.config.get("roles")
         if not isinstance(roles, list) or any(one not in was.config["roles"] for one in roles):
-            yield "/config/roles", f"More people may answer at {name} now: {_who(roles)}."
+            yield "/config/roles", f"More people may now answer at {name}: {_who(roles)}."
     if gate.config.get("on_decline") == "continue" != was.config.get("on_decline"):
-        yield "/config/on_decline", f"After a no at {name} it now goes on."
+        yield "/config/on_decline", f"After a no at {name} it now continues."
 
 
 def _answers_itself(was: FlattenedStep, gate: FlattenedStep) -> bool:
@@ -139,7 +145,7 @@ def _time(gate: FlattenedStep) -> int:
 
 def _who(roles: Any) -> str:
     if not isinstance(roles, list):
-        return "everybody who may decide here"
+        return "everyone who may decide here"
     return ", ".join(quote_name(str(one)) for one in roles)
 
 
@@ -238,12 +244,12 @@ def find_added_models(
     """Models that the automation could not use before: pointer and sentence."""
     for name, at in reversed(list(after.named.items())):
         if name not in before.named:
-            yield at, f"It{now} asks the model {quote_name(name)}."
+            yield at, f"It{now} calls the model {quote_name(name)}."
     if after.decided and not before.decided:
-        yield after.decided[0], f"It{now} asks any model that a run decides on."
+        yield after.decided[0], f"It{now} calls any model that a run chooses."
     lost = (before.naming & after.left_open.keys()) - before.left_open.keys()
     if lost:
-        yield after.left_open[min(lost)], "It now asks whatever model the installation uses."
+        yield after.left_open[min(lost)], "It now calls the installation's default model."
 
 
 def _is_open(text: str) -> bool:
@@ -275,8 +281,8 @@ _USUAL_WALL: Final = 60
 _LONGEST_WALL: Final = 86_400
 _TOGETHER: Final = ("drop_if_running", "queue", "allow_parallel")
 _TOGETHER_WORDS: Final = {
-    "queue": "What starts it while it works waits{now}, and is not left out.",
-    "allow_parallel": "Its runs go on beside each other{now}.",
+    "queue": "Starts during a run{now} wait and are not dropped.",
+    "allow_parallel": "Its runs{now} run in parallel.",
 }
 
 
@@ -307,7 +313,7 @@ def find_added_work(
     """Work that is repeated more often, longer or concurrently: pointer and sentence."""
     (was, known), (pace, steps) = before, after
     if pace.retries > was.retries:
-        says = f"It may{now} try a failed step again {pace.retries} times"
+        says = f"It may{now} retry a failed step {pace.retries} times"
         yield "/execution/max_retries", f"{says} instead of {was.retries}."
     yield from _retries(was, known, pace, steps, now)
     yield from _compare_timeouts(known, steps, now)
@@ -318,10 +324,14 @@ def find_added_concurrency(
 ) -> Iterator[tuple[str, str]]:
     """Runs that were dropped or queued before and now run."""
     if _rank_concurrency(pace.together) > _rank_concurrency(was.together):
-        words = _TOGETHER_WORDS.get(pace.together, "What starts it goes on in another way{now}.")
+        words = _TOGETHER_WORDS.get(
+            pace.together, ("Starts during a run are{now} handled differently.")
+        )
         yield "/execution/concurrency", words.format(now=now)
     elif pace.key not in (None, was.key) and was.together != _TOGETHER[-1]:
-        says = f"Its runs go on beside each other{now} unless they agree in {quote_name(str(pace.key))}."  # noqa: E501
+        says = (
+            f"Its runs{now} run in parallel unless they have the same {quote_name(str(pace.key))}."
+        )
         yield "/execution/concurrency_key", says
 
 
@@ -339,7 +349,7 @@ def _retries(
             continue
         then, may = _first(own.get(one.id), was.retries), _first(one.retries, pace.retries)
         if may > then:
-            says = f"It may{now} try the step {quote_name(one.id)} again {may} times instead of {then}."  # noqa: E501
+            says = f"It may{now} retry the step {quote_name(one.id)} {may} times instead of {then}."
             yield f"{one.pointer}/max_retries", says
 
 
@@ -351,7 +361,7 @@ def _compare_timeouts(
     for one in steps:
         then = walls.get(one.id, usual)
         if one.action == _SCRIPT and _wall(one) > then:
-            says = f"Its script may{now} work {_wall(one):g} seconds at a time instead of {then:g}."
+            says = f"Its script may{now} run {_wall(one):g} seconds at a time instead of {then:g}."
             yield f"{one.pointer}/config/wall_seconds", says
 
 
@@ -388,10 +398,10 @@ _BOUNDS: Final[tuple[tuple[str, Decimal, str], ...]] = (
     ("cost_cap_daily_usd", Decimal(1), "spend {} a day"),
     ("budget_cap_usd", Decimal(1), "spend {} in one run"),
     ("max_llm_tokens", Decimal(200_000), "use {} tokens in one run"),
-    ("timeout_seconds", Decimal(600), "work {} seconds in one run"),
+    ("timeout_seconds", Decimal(600), "run {} seconds in one run"),
 )
 _POLICIES: Final = ("always_draft", "auto_confirm_safe")
-_POLICY_WORDS: Final = {"auto_confirm_safe": "send safe writes without asking a person"}
+_POLICY_WORDS: Final = {"auto_confirm_safe": "send safe writes without approval"}
 # The config keys in which a step names an account or a connection.
 _ACCOUNT_KEYS: Final = frozenset({"account", "account_id", "connection", "connection_id"})
 
@@ -533,7 +543,7 @@ def _compare_grants(
 def _compare_memory(new: Iterable[Grant], now: str) -> Iterator[AuthorityAddition]:
     """The automation's own memory counts once, whichever capabilities reach it."""
     if any(map(is_memory, new)):
-        yield AuthorityAddition("grant", "/grants", f"It may{now} keep a small memory of its own.")
+        yield AuthorityAddition("grant", "/grants", f"It may{now} store values between runs.")
 
 
 def _compare_tools(
@@ -541,7 +551,7 @@ def _compare_tools(
 ) -> Iterator[AuthorityAddition]:
     for name, pin in sorted(after.pins.items()):
         if before.pins.get(name, pin) != pin:
-            says = f"The tool {quote_name(name)} is not the one that was agreed to any more."
+            says = f"The tool {quote_name(name)} differs from the one that was approved."
             yield AuthorityAddition("tool", "/grants", says)
 
 

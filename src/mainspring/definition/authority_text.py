@@ -30,12 +30,12 @@ _DEEDS: Final[Mapping[str, tuple[str, str, str]]] = {
     "get_page": ("read", _PAGE, "page"),
 }
 _PLAIN: Final[Mapping[str, str]] = {
-    "automation_llm_complete": "ask a model",
-    "agent.run": "let a model work with tools",
+    "automation_llm_complete": "call a model",
+    "agent.run": "run a model with tools",
     "publish_event": "publish events that start other automations",
     "create_page": "write new pages",
-    "inbox.post_notification": "leave messages in the inbox",
-    "list_boards": "read which boards there are",
+    "inbox.post_notification": "post messages to the inbox",
+    "list_boards": "list the boards",
 }
 _FETCH: Final = "http_fetch"
 _MEMORY: Final = "automation_kv."
@@ -73,7 +73,7 @@ def grant_words(grant: Grant, *, lent: bool) -> str:
     if bounds:
         parts.append("with " + ", ".join(bounds))
     if lent:
-        parts.append("over the accounts of its owner")
+        parts.append("with the accounts of its owner")
     return " ".join(parts)
 
 
@@ -81,10 +81,11 @@ def describe_secret_use(use: SecretUsage, now: str) -> str:
     """One secret and its destination."""
     name = f"the secret {quote_name(use.secret)}"
     if use.pointer.startswith("/triggers"):
-        return f"It{now} checks who calls it with {name}."
+        return f"It{now} verifies its callers with {name}."
     if not use.site:
         return (
-            f"It{now} uses {name} in {quote_name(use.action)}, where the run decides where it goes."
+            f"It{now} uses {name} in {quote_name(use.action)}, where the run chooses the "
+            "destination."
         )
     return f"It{now} uses {name} at {quote_name(_site(use.site))}."
 

@@ -126,13 +126,13 @@ def granted_write(grant: Grant, steps: Sequence[FlattenedStep], *, drafts: bool)
         return _phrase(words, grant.params) + (f" with {', '.join(bounds)}" if bounds else "")
     said = dict.fromkeys(_phrase(builder(one.config), one.config) for one in own)
     asks = all(_asks(one, drafts=drafts) for one in own)
-    return " and ".join(said) + (", and asks each time" if asks else "")
+    return " and ".join(said) + (", with approval each time" if asks else "")
 
 
 def _phrase(words: WriteDescription, config: Config) -> str:
     account = find_named_account(config)
     if account is not None:
-        return f"{words.infinitive} over the account {account}"
+        return f"{words.infinitive} with the account {account}"
     return f"{words.infinitive} {owner_account(words)}" if words.integration else words.infinitive
 
 
@@ -289,14 +289,14 @@ def _compare_catch_up(
         rise = estimate_firings_per_day(late) - estimate_firings_per_day(known)
         # A schedule that is new or faster has been told of, and usually makes up for one.
         if rise > max(more, Fraction(0)) or (rise > 0 and not known and rank == len(_MISSED) - 1):
-            says = f"After a standstill it{now} makes up for {words} that it missed."
+            says = f"After downtime it{now} makes up for {words} that it missed."
             yield f"{late[-1].pointer}/config/misfire", says
             return
     known, late = _late(before, 1), _late(after, 1)
     was = max((_window(one) for one in known), default=_WINDOW)
     longest = max(late, key=_window, default=None)
     if longest is not None and _window(longest) > was:
-        says = f"It{now} makes up for starts of the last {_window(longest):,} seconds"
+        says = f"It{now} makes up for missed starts of the last {_window(longest):,} seconds"
         yield f"{longest.pointer}/config/catch_up_seconds", f"{says} instead of {was:,}."
 
 
@@ -394,12 +394,12 @@ def _describe_trigger(one: EnabledTrigger, before: Sequence[EnabledTrigger], now
             return "It now starts with more events of its webhook."
         if known_webhooks:
             return (
-                "Calls of its webhook are checked in another way now."
+                "Its webhook requests are now verified in a different way."
                 if signed
-                else "Calls of its webhook need no signature any more."
+                else "Its webhook requests no longer need a signature."
             )
-        who = "who can sign its calls" if signed else "who knows the address"
-        return f"It{now} starts by a webhook, for everybody {who}."
+        who = "who can sign requests" if signed else "with the address"
+        return f"It{now} starts by a webhook, for everyone {who}."
     if one.type == "event":
         return f"It{now} starts with {_which(one)} events of the type {_event(one)}."
     if one.type == "board_change":
@@ -584,9 +584,12 @@ def find_added_sends(
             continue
         name = f"the step {quote_name(one.id)} ({quote_name(one.action)})"
         if one.action == _SCRIPT:
-            yield one.pointer, f"The script at {name}, which may write outside, is another one now."
+            yield one.pointer, f"The script at {name}, which may write outside, has changed."
         elif (one.id, one.action) in names:
-            yield one.pointer, f"It now sends another text, or to somebody else, at {name}."
+            yield (
+                one.pointer,
+                (f"It now sends a different text, or to a different recipient, at {name}."),
+            )
         else:
             yield one.pointer, f"It now also sends something at {name}."
 
@@ -717,12 +720,12 @@ def _describe_write(write: AutomaticWrite, now: str) -> str:
         return _describe_generated_write(write, now)
     words = any_write_words(step.action, step.config)
     named = find_named_account(step.config)
-    account = f" over the account {named}" if named is not None else ""
+    account = f" with the account {named}" if named is not None else ""
     if not account and words.integration:
         account = f" {owner_account(words)}"
     text = outgoing_text(step.config, words.texts)
     said = f": “{text}”" if text else ""
-    return f"It{now} {words.third_person}{account} without asking{said}."
+    return f"It{now} {words.third_person}{account} without approval{said}."
 
 
 def _describe_generated_write(write: AutomaticWrite, now: str) -> str:
@@ -732,11 +735,11 @@ def _describe_generated_write(write: AutomaticWrite, now: str) -> str:
     params = fixed_params_of(write.step, write.capability)
     words = None if len(params) != 1 else write_words(write.capability, params[0])
     if words is not None:
-        return f"{begin} {words.third_person} without asking."
+        return f"{begin} {words.third_person} without approval."
     what = f" with {quote_name(write.capability)}" if write.capability else ""
     found = [place for one in params for place in fixed_places(one)]
     where = f" ({', '.join(found)})" if found else ""
-    return f"{begin} sends{what}{where} without asking."
+    return f"{begin} sends{what}{where} without approval."
 
 
 def fixed_params_of(step: FlattenedStep, capability: str) -> list[Mapping[str, Any]]:

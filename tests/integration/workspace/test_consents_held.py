@@ -264,7 +264,10 @@ async def test_a_program_that_reads_before_a_person_is_asked_needs_no_consent(
 
         wider = await api.program.put(place, json=plan(look, note, ask))
         says = [one["says"] for one in wider.json()["consent"]["additions"]]
-        lost = "It now does note (inbox.post_notification) without the answer at the step ask."
+        lost = (
+            "It now does note (inbox.post_notification) without waiting for the answer at the "
+            "step ask."
+        )
         assert says == [lost]
         # What waits is asked anew whenever something changes, and still not about the look.
         off = await api.program.patch(f"{place}/triggers/cron-1", json={"enabled": False})

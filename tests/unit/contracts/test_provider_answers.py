@@ -132,7 +132,7 @@ def test_what_a_provider_says_of_itself_is_found_and_kept_on_one_line() -> None:
 def test_what_is_no_json_did_not_come_from_the_api() -> None:
     assert read_json(_answered(200, [1]), "Shop") == [1]
     for body in (b"<html>", b"", b"\xff"):
-        with pytest.raises(UpstreamError, match="does not speak as the API of Shop"):
+        with pytest.raises(UpstreamError, match="does not match the API of Shop"):
             read_json(_answered(200, body), "Shop")
     with pytest.raises(UpstreamError, match="does not speak"):
         read_object(_answered(200, [1]), "Shop")

@@ -61,7 +61,7 @@ def test_a_refusal_names_the_role_and_the_least_that_is_needed() -> None:
     assert refused.code == "role_too_small"
     assert "(viewer)" in refused.detail
     assert Permission.EDIT.deed in refused.detail
-    assert refused.detail.endswith("that takes editor or more.")
+    assert refused.detail.endswith("the required role is editor or more.")
 
 
 def test_a_refusal_to_somebody_without_a_role_says_so() -> None:
@@ -69,7 +69,9 @@ def test_a_refusal_to_somebody_without_a_role_says_so() -> None:
 
 
 def test_only_an_owner_is_enough_for_what_takes_an_owner() -> None:
-    assert role_too_small_error(Role.ADMIN, Permission.OWN).detail.endswith("that takes owner.")
+    assert role_too_small_error(Role.ADMIN, Permission.OWN).detail.endswith(
+        "the required role is owner."
+    )
 
 
 @pytest.mark.parametrize("role", [None, *Role])

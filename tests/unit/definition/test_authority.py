@@ -139,7 +139,7 @@ WIDER: Final[list[tuple[AutomationAuthority, AutomationAuthority, list[str]]]] =
     (
         may(),
         may(Grant("gmail.search", {"label": "x"}, lent=True)),
-        ["It may now call gmail.search with label x over the accounts of its owner."],
+        ["It may now call gmail.search with label x with the accounts of its owner."],
     ),
     # Secrets, with their sites and the part of what is sent.
     (may(), may(plan=(fetch(STRIPE),)), ["It now uses the secret stripe_key at api.stripe.com."]),
@@ -161,7 +161,7 @@ WIDER: Final[list[tuple[AutomationAuthority, AutomationAuthority, list[str]]]] =
     (
         may(plan=(fetch(STRIPE),)),
         may(plan=(fetch("{{ inputs.url }}"),)),
-        ["It now uses the secret stripe_key in http_fetch, where the run decides where it goes."],
+        ["It now uses the secret stripe_key in http_fetch, where the run chooses the destination."],
     ),
     (
         may(plan=(fetch(STRIPE),)),
@@ -171,7 +171,7 @@ WIDER: Final[list[tuple[AutomationAuthority, AutomationAuthority, list[str]]]] =
     (
         may(triggers=(on("webhook"),)),
         may(triggers=(on("webhook"), SIGNED)),
-        ["It now checks who calls it with the secret hook_key."],
+        ["It now verifies its callers with the secret hook_key."],
     ),
     # Accounts that a step names.
     (may(), may(plan=(step(account="work"),)), ["It now uses the account work."]),
@@ -201,12 +201,12 @@ WIDER: Final[list[tuple[AutomationAuthority, AutomationAuthority, list[str]]]] =
     (
         may(timeout_seconds=60),
         may(timeout_seconds=61),
-        ["It may now work 61 seconds in one run instead of 60."],
+        ["It may now run 61 seconds in one run instead of 60."],
     ),
     (
         may(timeout_seconds=60),
         may(),
-        ["It may now work 600 seconds in one run instead of 60."],
+        ["It may now run 600 seconds in one run instead of 60."],
     ),
     (
         may(cost_cap_daily_usd=1, budget_cap_usd="0.5"),
@@ -267,20 +267,20 @@ WIDER: Final[list[tuple[AutomationAuthority, AutomationAuthority, list[str]]]] =
     (
         may(),
         may(triggers=(on("webhook"),)),
-        ["It now starts by a webhook, for everybody who knows the address."],
+        ["It now starts by a webhook, for everyone with the address."],
     ),
     (
         may(),
         may(triggers=(SIGNED,)),
         [
-            "It now checks who calls it with the secret hook_key.",
-            "It now starts by a webhook, for everybody who can sign its calls.",
+            "It now verifies its callers with the secret hook_key.",
+            "It now starts by a webhook, for everyone who can sign requests.",
         ],
     ),
     (
         may(triggers=(SIGNED,)),
         may(triggers=(SIGNED, on("webhook"))),
-        ["Calls of its webhook need no signature any more."],
+        ["Its webhook requests no longer need a signature."],
     ),
     (
         may(triggers=(on("webhook", events=["push"]),)),
@@ -322,142 +322,142 @@ WIDER: Final[list[tuple[AutomationAuthority, AutomationAuthority, list[str]]]] =
     (
         may(write_policy="always_draft"),
         may(write_policy="auto_confirm_safe"),
-        ["It may now send safe writes without asking a person."],
+        ["It may now send safe writes without approval."],
     ),
     (may(), may(write_policy="everything"), ["It may now write by everything."]),
-    (may(), may(model="openai:big"), ["It now asks the model openai:big."]),
-    (may(), may(plan=(step(model="m-2"),)), ["It now asks the model m-2."]),
+    (may(), may(model="openai:big"), ["It now calls the model openai:big."]),
+    (may(), may(plan=(step(model="m-2"),)), ["It now calls the model m-2."]),
     (
         may(model="m-1"),
         may(model="m-1", plan=(step(steps=[step(model="m-3")]),)),
-        ["It now asks the model m-3."],
+        ["It now calls the model m-3."],
     ),
     # A model that the run decides on, and what it is as long as nobody says otherwise.
     (
         may(plan=(step(model="m-1"),), inputs={"m": "m-1"}),
         may(plan=(step(model="{{ inputs.m }}"),), inputs={"m": "m-1"}),
-        ["It now asks any model that a run decides on."],
+        ["It now calls any model that a run chooses."],
     ),
     # What multiplies the work.
     (
         may(),
         may(max_retries=10),
-        ["It may now try a failed step again 10 times instead of 2."],
+        ["It may now retry a failed step 10 times instead of 2."],
     ),
     (
         may(plan=(send(max_retries=0),)),
         may(plan=(send(max_retries=5),)),
-        ["It may now try the step send again 5 times instead of 0."],
+        ["It may now retry the step send 5 times instead of 0."],
     ),
     (
         may(plan=(send(max_retries=0),)),
         may(plan=(send(),)),
-        ["It may now try the step send again 2 times instead of 0."],
+        ["It may now retry the step send 2 times instead of 0."],
     ),
     (
         may(plan=(script(5),)),
         may(plan=(script(300),)),
-        ["Its script may now work 300 seconds at a time instead of 5."],
+        ["Its script may now run 300 seconds at a time instead of 5."],
     ),
     (
         may(plan=(script(5),)),
         may(plan=(script(),)),
-        ["Its script may now work 60 seconds at a time instead of 5."],
+        ["Its script may now run 60 seconds at a time instead of 5."],
     ),
     (
         may(plan=(script(5),)),
         may(plan=(script("{{ inputs.s }}"),)),
-        ["Its script may now work 86400 seconds at a time instead of 5."],
+        ["Its script may now run 86400 seconds at a time instead of 5."],
     ),
-    (may(), may(concurrency="allow_parallel"), ["Its runs go on beside each other now."]),
+    (may(), may(concurrency="allow_parallel"), ["Its runs now run in parallel."]),
     (
         may(concurrency="drop_if_running"),
         may(),
-        ["What starts it while it works waits now, and is not left out."],
+        ["Starts during a run now wait and are not dropped."],
     ),
     (
         may(),
         may(concurrency_key="{{ inputs.a }}"),
-        ["Its runs go on beside each other now unless they agree in {{ inputs.a }}."],
+        ["Its runs now run in parallel unless they have the same {{ inputs.a }}."],
     ),
     (
         may(triggers=(missed("skip"),)),
         may(triggers=(missed("fire_all"),)),
-        ["After a standstill it now makes up for each start that it missed."],
+        ["After downtime it now makes up for each start that it missed."],
     ),
     (
         may(triggers=(missed("skip"),)),
         may(triggers=(cron("@daily"),)),
-        ["After a standstill it now makes up for one start that it missed."],
+        ["After downtime it now makes up for one start that it missed."],
     ),
     (
         may(triggers=(cron("@daily"),)),
         may(triggers=(cron("@daily"), missed("fire_all"))),
         [
             "It now starts 2 times a day instead of once a day.",
-            "After a standstill it now makes up for each start that it missed.",
+            "After downtime it now makes up for each start that it missed.",
         ],
     ),
     (
         may(triggers=(cron("@daily"),)),
         may(triggers=(missed("fire_once", catch_up_seconds=86_400),)),
-        ["It now makes up for starts of the last 86,400 seconds instead of 3,600."],
+        ["It now makes up for missed starts of the last 86,400 seconds instead of 3,600."],
     ),
     # A person who was asked, and is not any more or not in the same way.
     (
         may(plan=(ask(), send())),
         may(plan=(send(),)),
-        ["It does not ask a person at the step ask any more."],
+        ["It no longer asks a person at the step ask."],
     ),
     (
         may(plan=(ask(), send())),
         may(plan=(send(), ask())),
-        ["It now does send (gmail.send) without the answer at the step ask."],
+        ["It now does send (gmail.send) without waiting for the answer at the step ask."],
     ),
     (
         may(plan=(ask(), send())),
         may(plan=(send("sent"), ask(), send())),
-        ["It now does sent (gmail.send) without the answer at the step ask."],
+        ["It now does sent (gmail.send) without waiting for the answer at the step ask."],
     ),
     (
         may(plan=(ask(), send())),
         may(plan=(ask(), send()), on_failure=[send("anyway")]),
-        ["It now does anyway (gmail.send) without the answer at the step ask."],
+        ["It now does anyway (gmail.send) without waiting for the answer at the step ask."],
     ),
     (
         may(plan=(ask(), send())),
         may(plan=(ask(when="{{ inputs.careful }}"), send())),
-        ["It asks a person at the step ask only under another condition now."],
+        ["It now asks a person at the step ask only under a different condition."],
     ),
     (
         may(plan=(ask(), send())),
         may(plan=(ask(config={"default": {"ok": True}, "timeout_seconds": 60}), send())),
-        ["Without an answer at the step ask it now goes on by itself after 60 seconds."],
+        ["Without an answer at the step ask it now continues automatically after 60 seconds."],
     ),
     (
         may(plan=(ask(config={"default": 1}), send())),
         may(plan=(ask(config={"default": 1, "timeout_seconds": 60}), send())),
-        ["Without an answer at the step ask it now goes on by itself after 60 seconds."],
+        ["Without an answer at the step ask it now continues automatically after 60 seconds."],
     ),
     (
         may(plan=(ask(config={"roles": ["owner"]}), send())),
         may(plan=(ask(config={"roles": ["owner", "operator"]}), send())),
-        ["More people may answer at the step ask now: owner, operator."],
+        ["More people may now answer at the step ask: owner, operator."],
     ),
     (
         may(plan=(ask(config={"roles": ["owner"]}), send())),
         may(plan=(ask(), send())),
-        ["More people may answer at the step ask now: everybody who may decide here."],
+        ["More people may now answer at the step ask: everyone who may decide here."],
     ),
     (
         may(plan=(ask(), send())),
         may(plan=(ask(config={"on_decline": "continue"}), send())),
-        ["After a no at the step ask it now goes on."],
+        ["After a no at the step ask it now continues."],
     ),
     (
         may(plan=(ask(config=GOES_ON), send(when=APPROVED))),
         may(plan=(ask(config=GOES_ON), send())),
-        ["It now does send (gmail.send) without the answer at the step ask."],
+        ["It now does send (gmail.send) without waiting for the answer at the step ask."],
     ),
     # Several at once, in one order.
     (
@@ -475,8 +475,8 @@ WIDER: Final[list[tuple[AutomationAuthority, AutomationAuthority, list[str]]]] =
             "It now uses the secret stripe_key at api.stripe.com.",
             "It may now spend $5.00 a day instead of $1.00.",
             "It now starts every 5 minutes (288 times a day) instead of once a day.",
-            "It may now send safe writes without asking a person.",
-            "It now asks the model m.",
+            "It may now send safe writes without approval.",
+            "It now calls the model m.",
         ],
     ),
 ]
@@ -507,10 +507,10 @@ CROSSED: Final[list[tuple[AutomationAuthority, AutomationAuthority, str, str]]] 
     (
         may(plan=(step(model="m-1"),)),
         may(plan=(step(),)),
-        "whatever model the installation uses",
+        "the installation's default model",
         "model m-1",
     ),
-    (may(plan=(step(),), model="m-1"), may(plan=(step(),)), "whatever model", "model m-1"),
+    (may(plan=(step(),), model="m-1"), may(plan=(step(),)), "default model", "model m-1"),
     (
         may(plan=(step(model="{{ inputs.m }}"),), inputs={"m": "m-1"}),
         may(plan=(step(model="{{ inputs.m }}"),), inputs={"m": "m-2"}),

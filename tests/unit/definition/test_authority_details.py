@@ -12,7 +12,7 @@ from tests.unit.definition.test_authority import DAILY, LIMITS, call, may, says,
 
 
 def test_a_first_version_that_sends_without_asking_says_so() -> None:
-    assert "It may send safe writes without asking a person." in says(
+    assert "It may send safe writes without approval." in says(
         None, may(write_policy="auto_confirm_safe")
     )
 
@@ -45,7 +45,7 @@ def test_a_definition_of_nothing_but_a_plan_may_do_what_is_usual() -> None:
     [
         ("budget_cap_usd", 1, 1.5, "It may spend $1.50 in one run."),
         ("max_llm_tokens", 200_000, 200_001, "It may use 200,001 tokens in one run."),
-        ("timeout_seconds", 600, 601, "It may work 601 seconds in one run."),
+        ("timeout_seconds", 600, 601, "It may run 601 seconds in one run."),
     ],
 )
 def test_of_a_first_version_only_unusual_amounts_are_said(

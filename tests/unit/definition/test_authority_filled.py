@@ -161,7 +161,7 @@ def test_a_write_for_which_the_run_waited_is_waited_for_or_asked_about(gone: boo
     waits = document(_held(approval="ask", on_hold="wait"), _post())
     ahead = [] if gone else [_held(approval="ask", on_hold="continue")]
     output = [one.says for one in _added(waits, document(*ahead, _post()))]
-    assert "It now does tell (slack_post) without the answer to the write of ask." in output
+    assert "It now does tell (slack_post) without waiting for the approval of ask." in output
     # What asks for itself, and what only computes, needs no answer before it.
     asks = document(_held(approval="ask", on_hold="wait"), _post(approval="ask"), _compute("x"))
     rest = document(*ahead, _post(approval="ask"), _compute("x"))
@@ -185,7 +185,7 @@ def test_another_question_before_something_is_sent_is_asked_about(changed: Plan)
         for config in ({"title": "Post it?"}, {"title": "Post it?"} | changed)
     )
     (one,) = _added(before, after)
-    assert one.says == "It asks a person another question at the step ask now."
+    assert one.says == "It now asks a person a different question at the step ask."
     assert (one.kind, one.pointer) == ("approval", "/plan/0/config")
 
 

@@ -9,7 +9,7 @@ import pytest
 from mainspring.definition.authority import open_gates
 from mainspring.definition.traits import flatten_steps
 
-GONE = "It does not ask a person at the step ask any more."
+GONE = "It no longer asks a person at the step ask."
 NONE_PURE: frozenset[str] = frozenset()
 
 
@@ -41,7 +41,7 @@ def found(
 
 
 def without(name: str, action: str = "http_fetch") -> str:
-    return f"It now does {name} ({action}) without the answer at the step ask."
+    return f"It now does {name} ({action}) without waiting for the answer at the step ask."
 
 
 @pytest.mark.parametrize("action", ["http_fetch", "approval_log", "app"])
@@ -71,7 +71,7 @@ def test_a_vocabulary_knows_which_steps_change_nothing() -> None:
 )
 def test_a_question_under_another_condition_is_said(was: str | None, now: str) -> None:
     steps = found([ask(when=was), do("send")], [ask(when=now), do("send")])
-    says = "It asks a person at the step ask only under another condition now."
+    says = "It now asks a person at the step ask only under a different condition."
     assert ("/plan/0/when", says) in steps
 
 
@@ -84,7 +84,10 @@ def _goes_on(seconds: int) -> list[tuple[str, str]]:
     return [
         (
             "/plan/0/config/default",
-            f"Without an answer at the step ask it now goes on by itself after {seconds} seconds.",
+            (
+                "Without an answer at the step ask it now continues automatically after "
+                f"{seconds} seconds."
+            ),
         )
     ]
 
@@ -142,7 +145,7 @@ def test_a_changed_question_needs_consent_and_frees_no_step(key: str) -> None:
     was, now = (ask(on_decline="continue", **{key: text}) for text in ("Send?", "Really send?"))
     send = do("send", when="answer.ok")
     (one,) = found([was, send], [now, send], NONE_PURE)
-    assert one[1].startswith("It asks a person another question at the step")
+    assert one[1].startswith("It now asks a person a different question at the step")
 
 
 def test_a_question_after_a_failure_guards_what_follows_it_there() -> None:

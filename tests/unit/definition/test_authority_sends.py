@@ -210,11 +210,14 @@ def test_what_is_sent_anew_is_named_at_its_place() -> None:
     assert _more(before, after, "/plan/0", "/plan/1", "/plan/2", "/plan/3") == [
         (
             "/plan/0",
-            "It now sends another text, or to somebody else, at the step post (slack_post).",
+            (
+                "It now sends a different text, or to a different recipient, at the step post "
+                "(slack_post)."
+            ),
         ),
         (
             "/plan/1",
-            "The script at the step code (script), which may write outside, is another one now.",
+            "The script at the step code (script), which may write outside, has changed.",
         ),
         ("/plan/2", "It now also sends something at the step mail (send_email)."),
     ]

@@ -38,14 +38,14 @@ def test_hosts_come_first_and_its_own_memory_is_one_sentence_at_the_end() -> Non
         "It may call gmail.send.",
         "It may add rows to the boards a, b with max_rows up to 5.",
         "It may change rows of any board.",
-        "It may leave messages in the inbox.",
+        "It may post messages to the inbox.",
         "It may write new pages.",
         "It may change the page log.",
         "It may spend up to $1.00 a day if its steps cost anything.",
         "It starts once a day.",
         f"It may read the board {BOARD}.",
         "It may call automation_kv.delete with key k.",
-        "It may keep a small memory of its own.",
+        "It may store values between runs.",
     ]
     assert find_additions(whole, whole) == ()
 
@@ -111,14 +111,15 @@ OPS = "It may post to the Slack channel #ops with its owner's Slack account"
 
 
 def test_a_write_is_reported_with_its_destination_account_and_whether_it_asks() -> None:
-    assert granted(post()) == f"{OPS}, and asks each time."
+    assert granted(post()) == f"{OPS}, with approval each time."
     assert granted(post(approval="automatic")) == f"{OPS}."
     assert (
-        granted(post(approval="ask"), policy="auto_confirm_safe") == f"{OPS}, and asks each time."
+        granted(post(approval="ask"), policy="auto_confirm_safe")
+        == f"{OPS}, with approval each time."
     )
     assert granted(post(), policy="auto_confirm_safe") == f"{OPS}."
     named = post(config={"account": "bot"})
-    assert "over the account bot, and asks" in granted(named)
+    assert "with the account bot, with approval" in granted(named)
     both = granted(post(), post("#dev"))
     assert "#ops" in both
     assert "#dev" in both
@@ -133,7 +134,7 @@ def test_no_destination_is_named_where_a_model_or_a_program_may_call_it_too() ->
     }
     for other in (agent({"tool": "slack_post"}), agent({"tool": "slack.*"}), script):
         assert granted(post(), other) == any_channel
-    assert granted(post(), agent({"tool": "get_board"})) == f"{OPS}, and asks each time."
+    assert granted(post(), agent({"tool": "get_board"})) == f"{OPS}, with approval each time."
     assert granted(agent({"tool": "slack_post"}), channel="C1", thread_ts="1.2") == (
         "It may post to a thread of the Slack channel C1 with its owner's Slack account "
         "with thread_ts 1.2."

@@ -158,8 +158,8 @@ def test_nobody_is_asked_about_a_pure_step_in_front_of_an_approval() -> None:
     assert _asked(before, _document(ASK, SEND, on_failure=[_step("look", "list_boards")])) == []
     assert _asked(_document(ASK), _document(_step("look", "list_boards"))) == []
     assert _asked(before, _document(SEND, ASK)) == [
-        "It now does send (append_board_rows) without the answer at the step ask."
+        "It now does send (append_board_rows) without waiting for the answer at the step ask."
     ]
     assert _asked(_document(_step("look", "list_boards"), ASK), _document(SEND)) == [
-        "It does not ask a person at the step ask any more."
+        "It no longer asks a person at the step ask."
     ]

@@ -180,7 +180,7 @@ def test_tokens_are_counted_up_to_their_cap() -> None:
     assert found is not None
     assert "may use 5 model tokens; 6 are" in found.detail
     assert "read up to" not in found.detail
-    assert "reads up to 7." in tokens_exhausted_error(1, 5, 7).detail
+    assert "read up to 7." in tokens_exhausted_error(1, 5, 7).detail
 
 
 def test_last_words_begin_once() -> None:

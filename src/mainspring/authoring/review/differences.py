@@ -38,15 +38,15 @@ _MOST_CHANGES: Final = 500
 _MOST_WIDENED: Final = 10
 _SETTINGS: Final[Mapping[str, str]] = {
     "budget_cap_usd": "what a run may spend",
-    "cost_cap_daily_usd": "what a day may cost",
+    "cost_cap_daily_usd": "what runs may spend in a day",
     "max_llm_tokens": "how many tokens a run may use",
     "timeout_seconds": "how long a run may take",
-    "max_retries": "how often a step is tried again",
-    "retry_backoff": "the pause between tries",
-    "concurrency": "what happens while a run is under way",
+    "max_retries": "how often a step is retried",
+    "retry_backoff": "the pause between retries",
+    "concurrency": "what happens while a run is in progress",
     "model": "the model",
     "concurrency_key": "which runs wait for each other",
-    "write_policy": "who agrees to safe writes",
+    "write_policy": "who approves safe writes",
     "runs_days": "how many days runs are kept",
     "name": "the name",
     "goal": "the goal",
@@ -79,7 +79,7 @@ def _some(lines: list[str], most: int, of: str, unread: int = 0) -> list[str]:
     if len(lines) <= most and not unread:
         return lines
     shown = lines[: most - 1]
-    return [*shown, f"And {len(lines) - len(shown) + unread} more {of}, which are not said here."]
+    return [*shown, f"And {len(lines) - len(shown) + unread} more {of}, which are not shown."]
 
 
 def describe_widened(
@@ -124,7 +124,7 @@ def _describe_widened_grant(
     where = f" for {join_list(hosts)}" if hosts else ""
     reach = f", which reaches {plain(system, 40)}" if system and not hosts else ""
     if earlier and not hosts:
-        return f"It may now call {plain(name, 80)} with wider bounds{reach}"
+        return f"It may now call {plain(name, 80)} with wider limits{reach}"
     return f"It may now also call {plain(name, 80)}{where}{reach}"
 
 
@@ -161,7 +161,7 @@ class _DifferenceFormatter:
         elif parts[:1] == ["grants"]:
             return
         elif parts[:1] == ["plan"] and len(parts) == 1:
-            yield "The steps are other ones"
+            yield "The steps are different"
         elif parts:
             yield self._setting(change, parts)
 
@@ -174,16 +174,16 @@ class _DifferenceFormatter:
                     only = self._only(step)
                     return f"A new {name} {deed.short}{deed.more}{only}"
                 case "remove":
-                    return f"The {name}, which {deed.short}, is gone"
+                    return f"The {name}, which {deed.short}, is removed"
                 case "move":
-                    return f"The {name} comes at another place of the plan"
+                    return f"The {name} moves to another place in the plan"
         field = split_pointer(pointer.removeprefix(step.pointer))
         if field[:1] == ["when"]:
             if change.get("op") == "remove":
                 return f"The {name} always runs now"
             return f"The {name} runs only when {condition(step.whole.get('when'), self._names)}"
         if field[:1] == ["action"]:
-            return f"The {name} is another one now: it {deed.short}{deed.more}"
+            return f"The {name} is replaced: it now {deed.short}{deed.more}"
         return f"In {name} {self._moved(_called(field), change)}"
 
     def _only(self, step: StepView) -> str:
@@ -211,14 +211,14 @@ class _DifferenceFormatter:
             describe_trigger(one, self._names) for one in self._new_triggers.values() if one.enabled
         ]
         if op == "remove" or not new:
-            yield "It only runs when somebody starts it by hand"
+            yield "It runs only when started manually"
         else:
             yield f"It runs {join_list(new, 3)}"
 
     def _input(self, change: DefinitionChange, parts: Sequence[str]) -> str:
         named = parts[3] if len(parts) > 3 and parts[2] == "properties" else None
         if named is None:
-            return "What it takes as inputs changes"
+            return "Its inputs change"
         shown = quote_text(named, 40)
         if len(parts) == 4 and change.get("op") == "add":
             return f"It takes a new input {shown}"
@@ -239,11 +239,11 @@ class _DifferenceFormatter:
             case "add":
                 return f"{what} is now {new}"
             case "remove":
-                return f"{what}, which was {old}, is gone"
+                return f"{what}, which was {old}, is removed"
             case "move":
-                return f"{what} stands at another place"
+                return f"{what} moves to another place"
         if len(old) + len(new) > 250:
-            return f"{what} is another text now: {new}"
+            return f"{what} is a different text now: {new}"
         return f"{what} changes from {old} to {new}"
 
 
@@ -252,7 +252,7 @@ def _describe_reschedule(old: TriggerView, new: TriggerView, names: Names) -> st
     if old.enabled != new.enabled:
         return f"It {'also runs' if new.enabled else 'no longer runs'} {now}"
     if before == now:
-        return f"What the trigger is set to changes; it still runs {now}"
+        return f"The settings of the trigger change; it still runs {now}"
     if old.type == new.type == "schedule":
         return f"The schedule moves from {before} to {now}"
     return f"It runs {now} instead of {before}"

@@ -81,13 +81,13 @@ def one_of_each(loop: StepView, step: StepView, names: Names) -> StepDescription
 
 
 MOST_LINES: Final = 120
-_AFTER: Final = " after a person agrees"
+_AFTER: Final = " after approval"
 _CALLBACK: Final = "callback_webhook"
 _FETCH: Final = "http_fetch"
 _QUIET: Final = frozenset({"transform_data", "automation_kv.get", "automation_kv.set"})
 _TOKENS: Final = {
-    "$last_fired_at": "the moment of the last run",
-    "$creator": "whoever made it",
+    "$last_fired_at": "the time of the last run",
+    "$creator": "its owner",
     "$space_default": "the workspace's default",
 }
 
@@ -126,7 +126,7 @@ def _whole(line: str) -> str:
     """A sentence with everything that a step sends; a truncated one gives its length."""
     if len(line) < LONGEST_STEP:
         return sentence(line, LONGEST_STEP)
-    cut = f" (cut: {len(line):,} characters in all; the definition shows the rest)"
+    cut = f" (truncated: {len(line):,} characters in total; the definition shows the rest)"
     return sentence(line[: LONGEST_STEP - len(cut) - 10] + "…" + cut, LONGEST_STEP)
 
 
@@ -166,7 +166,7 @@ def _waits(
         if step.id in holds and holds[step.id].waits:
             time = step.whole.get("hold_expires_after")
             most = f", for at most {plain(time, 10)}" if isinstance(time, str) else ""
-            yield f"At step {step.number} the run waits for the approval before it goes on{most}"
+            yield f"At step {step.number} the run waits for approval before it continues{most}"
 
 
 def _loop(
@@ -176,7 +176,9 @@ def _loop(
     items = items_of(loop, plan, names)
     only = f", only when {condition(step.whole['when'], names)}" if "when" in step.whole else ""
     line = f"{loop.number}. For each of {items} it {deed.short}{_agreed(step, alone)}{deed.more}"
-    goes_on = ", and goes on when one fails" if loop.config.get("continue_on_error") is True else ""
+    goes_on = (
+        ", and continues when one fails" if loop.config.get("continue_on_error") is True else ""
+    )
     return f"{line}{only}{goes_on}{_lacking(step, line)}"
 
 
@@ -232,11 +234,11 @@ def _failure(
     retries = mapping(document.get("execution")).get("max_retries", 2)
     if isinstance(retries, int) and not isinstance(retries, bool) and 0 < retries <= 10:
         times = "once" if retries == 1 else f"up to {retries} times"
-        yield f"A step that fails is tried again {times}, where that can help"
+        yield f"A failed step is retried {times}, where that can help"
     if not steps:
-        yield "If it fails all the same, the run ends there and shows why"
+        yield "If it still fails, the run ends there and shows why"
         return
-    yield f"If it fails all the same, {format_count(len(steps), 'more step')} follow" + (
+    yield f"If it still fails, {format_count(len(steps), 'more step')} follow" + (
         "s" if len(steps) == 1 else ""
     )
     for step in steps:
@@ -252,15 +254,15 @@ def _inputs(document: Mapping[str, Any]) -> Iterator[str]:
     ]
     if shown:
         rest = [""] * max(0, len(properties) - len(shown))
-        yield f"It takes the inputs {join_list([*shown, *rest], 8)}"
+        yield f"Its inputs are {join_list([*shown, *rest], 8)}"
 
 
 def _describe_requirement(schema: Mapping[str, Any], wanted: bool) -> str:
     if "default" not in schema:
-        return " (needed)" if wanted else " (may be left out)"
+        return " (needed)" if wanted else " (optional)"
     default = schema["default"]
     known = _TOKENS.get(default) if isinstance(default, str) else None
-    return f" (usually {known or describe_value(default, {}, 40)})"
+    return f" (default {known or describe_value(default, {}, 40)})"
 
 
 def _bounds(document: Mapping[str, Any]) -> Iterator[str]:
@@ -269,4 +271,4 @@ def _bounds(document: Mapping[str, Any]) -> Iterator[str]:
     run, day = ("?" if cap is None else format_usd(cap) for cap in caps)
     yield f"A run may spend at most {run}, and all runs of a day at most {day}"
     if may_go_alone(document):
-        yield "Writes that are known to be safe leave without anybody being asked"
+        yield "Writes that are known to be safe are sent without approval"

@@ -64,9 +64,9 @@ def flags_of_cuts(view: ReviewView) -> Iterator[ReviewFlag]:
         yield from _of_step(step)
     yield from _of_steps(view)
     if len(listing(view.document.get("triggers"))) > MOST_TRIGGERS:
-        yield _cut("/triggers", f"Only the first {MOST_TRIGGERS} triggers were looked at.")
+        yield _cut("/triggers", f"Only the first {MOST_TRIGGERS} triggers were reviewed.")
     if len(view.asks) >= MOST_ASKS or len(view.secrets) >= MOST_USES:
-        yield _cut("/plan", "It calls so much that not all of it was looked at.")
+        yield _cut("/plan", "It makes too many calls to review all of them.")
     names = {use.name for use in view.secrets}
     for many, of in ((len(view.grants), "grants"), (len(names), "secrets")):
         if many > MOST_ENTRIES:
@@ -80,9 +80,9 @@ def _cut(at: str, text: str) -> ReviewFlag:
 
 def _of_step(step: StepView) -> Iterator[ReviewFlag]:
     if step.action == "script" and len(text_of(step.config.get("source"))) > LONGEST:
-        yield _cut(step.at("source"), "This program was not read to its end.")
+        yield _cut(step.at("source"), "This program was not reviewed to its end.")
     if step.is_agent and len(listing(step.config.get("tools"))) > MOST_TOOLS:
-        text = f"Only the first {MOST_TOOLS} tools of this agent were looked at."
+        text = f"Only the first {MOST_TOOLS} tools of this agent were reviewed."
         yield _cut(step.at("tools"), text)
 
 
@@ -98,7 +98,7 @@ def _of_steps(view: ReviewView) -> Iterator[ReviewFlag]:
             if not isinstance(one, Mapping):
                 continue
             if here not in read:
-                text = f"No more than {MOST_STEPS} steps were looked at; here it ends."
+                text = f"Only the first {MOST_STEPS} steps were reviewed; the review ends here."
                 yield _cut(here, text)
                 return
             waiting += _below(view, one, here)
@@ -120,8 +120,10 @@ def _unseen(view: ReviewView) -> Iterator[ReviewFlag]:
         if not ask.pointer:
             yield _cut(
                 "/plan",
-                f"It may call {plain(ask.capability, 80)}, and this review did not see which step "
-                "needs it.",
+                (
+                    f"It may call {plain(ask.capability, 80)}, and this review found no step "
+                    "that needs it."
+                ),
             )
 
 
@@ -167,17 +169,21 @@ def _without_need(step: StepView, view: ReviewView) -> Iterator[ReviewFlag]:
             yield ReviewFlag(
                 join_pointer(step.pointer, "action"),
                 "agent_without_need",
-                "This agent only hands on a text that is there already; a template can do that, "
-                "without a model and the same way every time.",
-                suggestion="Put the text into the step that uses it.",
+                (
+                    "This agent only passes on existing text; a template does that without a "
+                    "model, and always in the same way."
+                ),
+                suggestion="Write the text into the step that uses it.",
             )
         return
     if len(tools) == 1 and not is_pattern(tools[0]) and _relays(step, prompt, tools[0], view):
         yield ReviewFlag(
             join_pointer(step.pointer, "action"),
             "agent_without_need",
-            f"This agent only calls {plain(tools[0], 80)}; a step can do that by itself, without "
-            "a model and the same way every time.",
+            (
+                f"This agent only calls {plain(tools[0], 80)}; a step does that without a model, "
+                "and always in the same way."
+            ),
             suggestion=f"Make it a step with the action {plain(tools[0], 80)}.",
         )
 
@@ -204,9 +210,11 @@ def _may_send(step: StepView, sending: list[CapabilityUse]) -> Iterator[ReviewFl
         yield ReviewFlag(
             step.at("tools"),
             "agent_may_send",
-            f"A model decides by itself whether and what leaves with {join_list(names, 4)}.",
-            suggestion="Let the agent only write, with an output_schema, and let a later step send "
-            "what it wrote.",
+            f"A model alone decides whether and what is sent with {join_list(names, 4)}.",
+            suggestion=(
+                "Let the agent only write, with an output_schema, and let a later step send the "
+                "result."
+            ),
         )
 
 
@@ -216,9 +224,9 @@ def _shapeless(step: StepView) -> Iterator[ReviewFlag]:
         yield ReviewFlag(
             join_pointer(step.pointer, "config"),
             "no_output_schema",
-            "This agent may answer with any text, which later steps cannot rely on.",
+            "This agent may return any text, which later steps cannot rely on.",
             "note",
-            suggestion="Declare the shape of the answer with output_schema.",
+            suggestion="Declare the shape of the result with output_schema.",
         )
 
 
@@ -236,9 +244,9 @@ def _patterns(view: ReviewView, sending: list[CapabilityUse]) -> Iterator[Review
             yield ReviewFlag(
                 join_pointer(step.pointer, "config", "tools", place),
                 "wide_tools",
-                f"{quote_text(name, 60)} stands for {format_count(many, 'tool')}{of}.",
+                f"{quote_text(name, 60)} matches {format_count(many, 'tool')}{of}.",
                 "warning" if sends or name.strip("*.") == "" else "note",
-                suggestion="Name the tools that are needed.",
+                suggestion="List only the tools that are needed.",
             )
 
 
@@ -275,9 +283,9 @@ def flags_of_cost(view: ReviewView) -> Iterator[ReviewFlag]:
             yield ReviewFlag(
                 step.pointer,
                 "model_for_each_item",
-                "A model is asked anew for every item of the list, so the cost grows with it.",
+                "A model is called for every item of the list, so the cost grows with the list.",
                 "note",
-                suggestion="Hand the whole list to one step, or bound the list.",
+                suggestion="Pass the whole list to one step, or limit the list.",
             )
 
 
@@ -309,9 +317,9 @@ def _costs_much(view: ReviewView) -> Iterator[ReviewFlag]:
         "/triggers" if run is None and resolves(view.document, "/triggers") else "/plan",
         "costs_much",
         f"It is expected to cost about {costs}{f', and all it does is {small}' if small else ''}.",
-        suggestion="Let it run less often, or let a cheaper model do the work."
+        suggestion="Run it less often, or use a cheaper model."
         if not small
-        else "Let a cheaper model do it, let it read less, or do without a model.",
+        else "Use a cheaper model, read less, or do without a model.",
     )
 
 
@@ -343,7 +351,7 @@ def _tokens(view: ReviewView) -> Iterator[ReviewFlag]:
             "many_tokens",
             f"A run may use {tokens:.0f} tokens, which is more than a million.",
             "note",
-            suggestion="The usual bound is 200000.",
+            suggestion="The default limit is 200000.",
         )
 
 
@@ -353,7 +361,7 @@ def _turns(step: StepView) -> Iterator[ReviewFlag]:
         yield ReviewFlag(
             step.at("max_turns"),
             "many_turns",
-            f"This agent may ask its model {turns:.0f} times in one run.",
+            f"This agent may call its model {turns:.0f} times in one run.",
             "note",
             suggestion="Most tasks are done within 20 turns.",
         )

@@ -62,7 +62,7 @@ class ValueOrigins:
 
     def _of_path(self, root: str, key: str) -> str | None:
         if root == "trigger":
-            return "what woke the run"
+            return "the data that started the run"
         if root == "inputs":
             return self.inputs.get(key)
         return self.outputs.get(key if root == "steps" else root)
@@ -104,7 +104,7 @@ def _who(step: StepView, origins: ValueOrigins) -> str | None:
         return f"what a model writes in step ‘{shown}’"
     tool = step.capability is not None and bool(step.capability.annotations.pin)
     if step.action in _ASKS_OUTSIDE or tool:
-        return f"what another system answers in step ‘{shown}’"
+        return f"what another system returns in step ‘{shown}’"
     if step.action != "transform_data":
         return None
     for text in texts_in(step.config.get("output")):
@@ -117,7 +117,7 @@ def _who(step: StepView, origins: ValueOrigins) -> str | None:
 def _mapped_inputs(document: Mapping[str, Any]) -> dict[str, str]:
     """Return the inputs that a webhook request fills."""
     return {
-        str(name): "whoever calls the webhook"
+        str(name): "the caller of the webhook"
         for trigger in read_all_triggers(document)
         if trigger.type == "webhook" and trigger.enabled
         for name in list(mapping(trigger.config.get("input_mapping")))[:100]
@@ -141,7 +141,7 @@ def flags_of_destinations(view: ReviewView) -> Iterator[ReviewFlag]:
             yield ReviewFlag(
                 pointer,
                 "odd_destination",
-                f"Where this goes is written with {odd[0]}: {code(text, _SHOWN)}.",
+                f"The destination contains {odd[0]}: {code(text, _SHOWN)}.",
                 "warning" if odd[1] else "note",
                 suggestion="Write the destination as plain text, or as one value of the run.",
             )
@@ -208,7 +208,7 @@ def _of_url(at: str, url: str) -> Iterator[ReviewFlag]:
             yield ReviewFlag(
                 at,
                 "host_from_data",
-                "Which host is called is decided by data of the run, not by the definition.",
+                "The host is chosen by the run's data, not by the definition.",
                 suggestion="Write the host as plain text.",
             )
         return
@@ -217,15 +217,15 @@ def _of_url(at: str, url: str) -> Iterator[ReviewFlag]:
         yield ReviewFlag(
             at,
             "plain_http",
-            f"{host} is called without encryption, so what is sent can be read on the way.",
-            suggestion="Write https if the other side has it.",
+            f"{host} is called without encryption, so others on the network can read the data.",
+            suggestion="Use https if the host supports it.",
         )
     if _is_number(site.host) and not _HERE.fullmatch(site.host):
         yield ReviewFlag(
             at,
             "host_by_number",
-            f"{host} is an address by number, which says nothing about whose it is.",
-            suggestion="Write the host's name if it has one.",
+            f"{host} is an IP address, which does not show who owns it.",
+            suggestion="Use the host's name if it has one.",
         )
 
 
@@ -251,7 +251,7 @@ def _new_hosts(view: ReviewView) -> Iterator[ReviewFlag]:
             "new_host",
             f"No other automation here may call {plain(host, 80)} yet.",
             "note",
-            suggestion="Look whether the host is spelt as you know it.",
+            suggestion="Check the spelling of the host.",
         )
 
 
@@ -295,10 +295,12 @@ def _secrets(view: ReviewView) -> Iterator[ReviewFlag]:
             yield ReviewFlag(
                 use.pointer,
                 "secret_in_address",
-                f"The secret {quote_text(use.name, 64)} stands in an address, and addresses are "
-                "written down on the way.",
+                (
+                    f"The secret {quote_text(use.name, 64)} is part of an address, and addresses "
+                    "are often logged."
+                ),
                 "note",
-                suggestion="Send it in a header if the other side takes it there.",
+                suggestion="Send it in a header if the host accepts that.",
             )
 
 
@@ -319,7 +321,7 @@ def _destinations(view: ReviewView) -> Iterator[ReviewFlag]:
                 yield ReviewFlag(
                     pointer,
                     "destination_from_data",
-                    f"Where this goes is chosen by {who}.",
+                    f"The destination is chosen by {who}.",
                     suggestion="Write the destination as plain text, or check it against a list in "
                     "a condition first.",
                 )

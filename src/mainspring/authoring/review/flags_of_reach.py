@@ -101,7 +101,10 @@ def _flag_unused_grants(view: ReviewView) -> Iterator[ReviewFlag]:
         yield ReviewFlag(
             join_pointer("/grants", place),
             "unused_grant",
-            f"It may call {plain(known.id, 80)}, which sends something outside, and no step does.",
+            (
+                f"It may call {plain(known.id, 80)}, which sends something outside, but no step "
+                "does."
+            ),
             suggestion="Remove the grant.",
         )
 
@@ -118,9 +121,11 @@ def _flag_unrequested_sends(view: ReviewView) -> Iterator[ReviewFlag]:
         yield ReviewFlag(
             ask.pointer,
             "write_without_need",
-            f"It uses {plain(ask.capability, 80)}, which sends something outside, and {by} does "
-            "not speak of that.",
-            suggestion="Take it out, or make sure that it is wanted.",
+            (
+                f"It uses {plain(ask.capability, 80)}, which sends something outside, and {by} "
+                "does not mention that."
+            ),
+            suggestion="Remove it, or make sure that you want it.",
         )
 
 
@@ -162,7 +167,7 @@ def _new(asks: list[CapabilityUse], level: Level) -> ReviewFlag:
         f"No other automation here may call {join_list([plain(one, 80) for one in names], 6, 'or')} "  # noqa: E501
         "yet.",
         level,
-        suggestion="Try it once and look at the result before it is switched on.",
+        suggestion="Test it once and check the result before you activate it.",
     )
 
 
@@ -178,14 +183,14 @@ def _alone(view: ReviewView) -> Iterator[ReviewFlag]:
     ]
     at = "/execution/write_policy"
     if safe:
-        text = f"{join_list(safe)} will leave without anybody being asked."
+        text = f"{join_list(safe)} will be sent without approval."
         yield ReviewFlag(at, "goes_without_person", text, suggestion=_ALWAYS)
     else:
-        text = "Safe writes would leave without anybody being asked, and it has none."
+        text = "Safe writes would be sent without approval, but it has none."
         yield ReviewFlag(at, "goes_without_person", text, "note", suggestion=_ALWAYS)
 
 
-_ALWAYS: Final = "Write always_draft, so that a person sees each write first."
+_ALWAYS: Final = "Use always_draft so that a person reviews each write first."
 
 
 def _powers(view: ReviewView) -> Iterator[ReviewFlag]:
@@ -195,15 +200,15 @@ def _powers(view: ReviewView) -> Iterator[ReviewFlag]:
             yield ReviewFlag(
                 ask.pointer,
                 "agrees_itself",
-                "It can let drafts go that wait for a person, so nobody may see them.",
-                suggestion="Take it out and let a person agree in the inbox.",
+                "It can confirm drafts that wait for a person, so they may be sent unseen.",
+                suggestion="Remove it and let a person approve in the inbox.",
             )
         elif ask.capability in BY_NAME:
             yield ReviewFlag(
                 ask.pointer,
                 "changes_automations",
                 f"It uses {plain(ask.capability, 60)}, so it can change or start automations.",
-                suggestion="Take it out, unless that is what it is for.",
+                suggestion="Remove it unless that is its purpose.",
             )
 
 
@@ -216,9 +221,12 @@ def _doubles(view: ReviewView) -> Iterator[ReviewFlag]:
             yield ReviewFlag(
                 step.at("rows"),
                 "rows_may_double",
-                "Rows are added without a field that tells doubles, so a row may come twice.",
+                (
+                    "Rows are added without a field that identifies duplicates, so a row may be "
+                    "added twice."
+                ),
                 "note",
-                suggestion="Add dedupe_key_field, the field that holds the other side's own id.",
+                suggestion="Add dedupe_key_field, the field with the external id.",
             )
 
 

@@ -603,7 +603,7 @@ def flags_of_texts(view: ReviewView) -> Iterator[ReviewFlag]:
         yield ReviewFlag(
             reader.stopped,
             "not_read_whole",
-            "The definition is so large that not all of its text was looked at; here it ends.",
+            "The definition is too large to review all of its text; the review ends here.",
             suggestion="Read it yourself, or ask for a smaller one.",
         )
 
@@ -618,8 +618,8 @@ def _flag_text(text: DocumentText) -> Iterator[ReviewFlag]:
         yield ReviewFlag(
             text.pointer,
             "encoded_text",
-            f"This holds a long piece that nobody can read: {quote_text(blob[0], 30)}.",
-            suggestion="Take it out, or say in words what it is.",
+            f"This contains a long unreadable piece: {quote_text(blob[0], 30)}.",
+            suggestion="Remove it, or describe what it is.",
         )
     begun = text.text[:_LONGEST_TEMPLATE]
     filled = text.key not in _ADDRESSES and "{{" in begun and "?" in begun
@@ -627,9 +627,11 @@ def _flag_text(text: DocumentText) -> Iterator[ReviewFlag]:
         yield ReviewFlag(
             text.pointer,
             "data_in_address",
-            "This text has a web address whose query a run fills in, so opening it would carry "
-            "that data away.",
-            suggestion="Leave the address without it, or name the value in the text.",
+            (
+                "This text contains a web address whose query a run fills in, so opening it "
+                "would send that data."
+            ),
+            suggestion="Remove the query from the address, or write the value in the text.",
         )
 
 
@@ -640,7 +642,7 @@ def _orders(text: str, at: str, key: str = "", of: str = "This text") -> Iterato
             at,
             "instruction_like",
             f"{of} {found.message}: {quote_text(found.near, 100)}.",
-            suggestion="Take it out, unless it is yours and meant.",
+            suggestion="Remove it unless you wrote it and mean it.",
         )
 
 
@@ -654,8 +656,8 @@ def _invisible(text: str, at: str, of: str = "This text") -> Iterator[ReviewFlag
         yield ReviewFlag(
             at,
             "invisible_text",
-            f"{of} has characters that cannot be seen, such as U+{ord(found[0][0]):04X}.",
-            suggestion="Write it anew without them.",
+            f"{of} contains invisible characters, such as U+{ord(found[0][0]):04X}.",
+            suggestion="Write it again without them.",
         )
 
 

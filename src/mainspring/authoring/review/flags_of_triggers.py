@@ -92,10 +92,11 @@ def _often(timed: Iterable[_ScheduleInterval]) -> Iterator[ReviewFlag]:
             yield ReviewFlag(
                 join_pointer(one.trigger.pointer, "config", "cron"),
                 "fires_often",
-                f"It fires every {minutes} at its closest, which is more often than every quarter "
-                "of an hour.",
-                suggestion="Let it run less often; if it waits for something to happen, an event "
-                "trigger notices it sooner and costs less.",
+                f"Its shortest interval is {minutes}, which is less than a quarter of an hour.",
+                suggestion=(
+                    "Run it less often. If it waits for something to happen, use an event "
+                    "trigger: it reacts sooner and costs less."
+                ),
             )
 
 
@@ -129,10 +130,12 @@ def _close(timestamps: Mapping[datetime, TriggerView]) -> Iterator[ReviewFlag]:
         yield ReviewFlag(
             join_pointer(pointer, "config", "cron"),
             "fires_often",
-            f"Together with another trigger it fires {minutes} apart at its closest, which is more "
-            "often than every quarter of an hour.",
+            (
+                f"Together with another trigger, its shortest interval is {minutes}, which is "
+                "less than a quarter of an hour."
+            ),
             "warning" if most >= _MANY_GAPS else "note",
-            suggestion="Let one of the two do, or move it further away.",
+            suggestion="Remove one of the two, or schedule them further apart.",
         )
 
 
@@ -150,9 +153,11 @@ def _together(timed: Iterable[_ScheduleInterval]) -> Iterator[ReviewFlag]:
                 yield ReviewFlag(
                     one.trigger.pointer,
                     "fires_together",
-                    f"It fires at the same minute as trigger {_place(other.pointer) + 1}, and then "
-                    "two runs start.",
-                    suggestion="Leave one of the two out, or move it to another time.",
+                    (
+                        f"It fires in the same minute as trigger {_place(other.pointer) + 1}, "
+                        "which starts two runs."
+                    ),
+                    suggestion="Remove one of the two, or move it to another time.",
                 )
                 break
         seen.append((one.trigger, timestamps))
@@ -168,8 +173,8 @@ def _alike(view: ReviewView) -> Iterator[ReviewFlag]:
             yield ReviewFlag(
                 trigger.pointer,
                 "fires_together",
-                "It waits for the same as another trigger, and then two runs start.",
-                suggestion="Leave one of the two out.",
+                "It waits for the same thing as another trigger, which starts two runs.",
+                suggestion="Remove one of the two.",
             )
         seen.append(trigger)
 
@@ -180,10 +185,14 @@ def _unsigned(view: ReviewView) -> Iterator[ReviewFlag]:
             yield ReviewFlag(
                 trigger.pointer,
                 "unsigned_webhook",
-                "Whoever has the webhook's address with its token can start it and choose what it "
-                "reads; calls are not signed.",
+                (
+                    "Anyone with the webhook's address and token can start it and choose its "
+                    "inputs; calls are not signed."
+                ),
                 "note",
-                suggestion="If the sender can sign its calls, name the secret of its signing key.",
+                suggestion=(
+                    "If the sender can sign its requests, set the secret with its signing key."
+                ),
             )
 
 
@@ -194,9 +203,11 @@ def _own_doing(view: ReviewView) -> Iterator[ReviewFlag]:
                 yield ReviewFlag(
                     trigger.pointer,
                     "wakes_itself",
-                    f"Step {quote_text(step.name, 64)} changes what this trigger waits for, so a run "  # noqa: E501
-                    "may start the next one.",
-                    suggestion="Add a filter that its own changes do not pass, or write elsewhere.",
+                    (
+                        f"Step {quote_text(step.name, 64)} changes what this trigger watches, so "
+                        "a run may start the next one."
+                    ),
+                    suggestion="Add a filter that excludes its own changes, or write elsewhere.",
                 )
                 break
 

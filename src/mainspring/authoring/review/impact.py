@@ -54,8 +54,8 @@ from mainspring.definition.strict_json import encode_canonical, join_pointer
 
 # External writes with their approval mode, and how to change it.
 
-_WORKED_OUT: Final = "What it sends is worked out in the run."
-_OPEN: Final = "Nothing fixes where it goes: fix it in the tools or grants first."
+_WORKED_OUT: Final = "What it sends is computed during the run."
+_OPEN: Final = "Its destination is not fixed: set it in the tools or grants first."
 
 
 def writes_in(view: ReviewView, accounts: Mapping[str, str]) -> list[dict[str, Any]]:
@@ -356,7 +356,7 @@ def _keeps(view: ReviewView, names: Names) -> list[dict[str, Any]]:
 
 def _what(key: str, value: Any, names: Names) -> str:
     if not value:
-        return "still to be chosen"
+        return "not chosen yet"
     board = key == "board_id" and isinstance(value, str)
     if board:
         return describe_board(value, names)
@@ -381,7 +381,7 @@ def _secrets(view: ReviewView) -> list[dict[str, Any]]:
 
 
 def _wake(trigger: TriggerView, names: Names) -> dict[str, Any]:
-    who = "anyone who has the webhook's address" if trigger.type == "webhook" else ""
+    who = "anyone with the webhook's address" if trigger.type == "webhook" else ""
     if trigger.type == "webhook" and any(list_webhook_secrets(trigger.config)):
         who = "anyone who has the sender's key"
     return {

@@ -82,7 +82,7 @@ def _text(text: str, names: Names) -> str:
     begun = text[:LONGEST_VALUE]
     cut = ""
     if len(text) > LONGEST_VALUE:
-        cut = f" (cut: it has {len(text):,} characters, and the definition shows all of them)"
+        cut = f" (truncated: {len(text):,} characters in total; the definition shows all)"
     if has_syntax(begun):
         pieces = [one for one in pieces_of(begun) if one.kind != "text" or one.text.strip()]
         if [one.kind for one in pieces] == ["expression"] and not cut:
@@ -175,7 +175,7 @@ _THINGS: Final[Mapping[str, str]] = {
 def thing(key: str) -> str:
     """Name an open place."""
     shown = _THINGS.get(key) or f"a value for {quote_text(key, 40)}"
-    return f"{shown} that is still to be chosen"
+    return f"{shown} that is not chosen yet"
 
 
 def describe_step(step: StepView, names: Names) -> StepDescription:
@@ -190,7 +190,7 @@ def describe_step(step: StepView, names: Names) -> StepDescription:
     if step.known is not None:
         return StepDescription(f"does {quote_text(step.known.description.partition(chr(10))[0])}")
     if not step.action:
-        return StepDescription("does something that is still to be chosen")
+        return StepDescription("does something that is not chosen yet")
     return StepDescription(f"calls {quote_text(step.action)}, which does not exist here")
 
 
@@ -214,7 +214,7 @@ def _by_label(step: StepView, capability: Capability, names: Names) -> StepDescr
     given = {key: one for key, one in step.config.items() if key not in hidden}
     sends = capability.annotations.effect is Effect.SEND
     with_what = _with(contents_of(given, names) if sends else _arguments(given, names))
-    label = f", which says of itself {quote_text(capability.label, 80)}"
+    label = f", described as {quote_text(capability.label, 80)}"
     return StepDescription(f"calls {name}", with_what + label)
 
 
@@ -277,7 +277,7 @@ def _changes(verb: str) -> Callable[[StepView, Names], StepDescription]:
 
 def _post(product: str) -> Callable[[StepView, Names], StepDescription]:
     def tell(step: StepView, names: Names) -> StepDescription:
-        thread = " as an answer in a thread" if "thread_ts" in step.config else ""
+        thread = " as a reply in a thread" if "thread_ts" in step.config else ""
         short = f"posts to {_value(step, names, 'channel')} on {product}{thread}"
         text = step.config.get("text")
         said_text = thing("text") if text in _EMPTY else whole(text, names)
@@ -311,7 +311,7 @@ def _message(step: StepView, names: Names) -> StepDescription:
     shown = describe_sent_content(
         step, names, "title", "message_template", "message", told=("level",)
     )
-    return StepDescription("leaves a message in the inbox", _with(shown))
+    return StepDescription("posts a message to the inbox", _with(shown))
 
 
 def _host(step: StepView) -> str:
@@ -319,7 +319,9 @@ def _host(step: StepView) -> str:
     if not isinstance(url, str):
         return thing("url")
     site = parse_template_host(url)
-    return plain(site.host, 80) if site is not None else "an address that only a run knows"
+    return (
+        plain(site.host, 80) if site is not None else "an address that is known only during a run"
+    )
 
 
 def _fetch(step: StepView, names: Names) -> StepDescription:
@@ -329,7 +331,7 @@ def _fetch(step: StepView, names: Names) -> StepDescription:
         describe_sent_content(step, names, "query", "headers", "body", told=_NOT_SENT)
     )
     if method in ("GET", "HEAD"):
-        return StepDescription(f"asks {_host(step)} for data", more)
+        return StepDescription(f"fetches data from {_host(step)}", more)
     return StepDescription(f"sends a {plain(str(method), 10)} request to {_host(step)}", more)
 
 
@@ -349,9 +351,9 @@ def _agent(step: StepView, names: Names) -> StepDescription:
     more += _with(contents_of(step.config, names, step.config.keys() - _HANDED))
     more += f", with {join_list(tools, 6)} as its tools" if tools else ", without any tools"
     fields = [plain(str(one), 40) for one in _properties(step.config.get("output_schema"))]
-    verb = "lets a model work" if tools else "lets a model write"
-    out = " out" if tools and fields else ""
-    return StepDescription(f"{verb}{out} {join_list(fields, 3)}".rstrip(), more)
+    verb = "runs a model" if tools else "has a model write"
+    wanted = f"{' for' if tools else ''} {join_list(fields, 3)}" if fields else ""
+    return StepDescription(f"{verb}{wanted}", more)
 
 
 def _tool(entry: Any, names: Names) -> str:
@@ -368,7 +370,9 @@ def _properties(schema: Any) -> Mapping[str, Any]:
 
 def _for_each(step: StepView, names: Names) -> StepDescription:
     steps = format_count(len(listing(step.config.get("steps"))), "step")
-    goes_on = " and goes on when one fails" if step.config.get("continue_on_error") is True else ""
+    goes_on = (
+        " and continues when one fails" if step.config.get("continue_on_error") is True else ""
+    )
     return StepDescription(f"does {steps} for each of {_value(step, names, 'items')}", goes_on)
 
 
@@ -377,7 +381,7 @@ def _delay(step: StepView, names: Names) -> StepDescription:
         return StepDescription(f"waits until {_value(step, names, 'until')}")
     if "seconds" in step.config:
         return StepDescription(f"waits {_value(step, names, 'seconds')} seconds")
-    return StepDescription("waits for a time that is still to be chosen")
+    return StepDescription("waits for a time that is not chosen yet")
 
 
 def _script(step: StepView, names: Names) -> StepDescription:
@@ -392,7 +396,7 @@ def _rows(verb: str) -> Callable[[StepView, Names], StepDescription]:
         once = _maybe(step, names, "dedupe_key_field", ", each once by its field ")
         dataset = _maybe(step, names, "dataset", " the dataset ")
         return StepDescription(
-            f"{verb}{dataset or ' the usual dataset'} of {_board(step, names)}", once
+            f"{verb}{dataset or ' the default dataset'} of {_board(step, names)}", once
         )
 
     return tell
@@ -425,11 +429,11 @@ _TOLD: Final[Mapping[str, Callable[[StepView, Names], StepDescription]]] = {
     "for_each": _for_each,
     "delay": _delay,
     "script": _script,
-    "transform_data": _build_describer("works out a value", ("output", " from ")),
+    "transform_data": _build_describer("computes a value", ("output", " from ")),
     "notification": _message,
     "inbox.post_notification": _message,
     "automation_llm_complete": lambda step, names: StepDescription(
-        "asks a model", _with(describe_sent_content(step, names, "prompt"))
+        "calls a model", _with(describe_sent_content(step, names, "prompt"))
     ),
     "append_board_rows": _rows("adds rows to"),
     "update_board_rows": _rows("changes rows in"),

@@ -104,7 +104,7 @@ def oddness(text: str) -> tuple[str, bool] | None:
         if kind in kinds:
             return told, True
     if len(text) > LONGEST:
-        return "more than a template may hold", True
+        return "more than a template may contain", True
     for piece in pieces:
         if piece.kind == "expression" and _has_literal(piece.text):
             usual = _ONLY_DEFAULT.fullmatch(piece.text) is not None

@@ -28,19 +28,19 @@ def read_cron(text: object) -> Cron | None:
 def describe_schedule(cron: object, timezone: object) -> str:
     """``every weekday at 09:00 (Europe/Berlin)``, and what is missing, if anything."""
     if not isinstance(cron, str):
-        return "at times that are still to be chosen"
+        return "at times that are not chosen yet"
     if read_cron(cron) is None:
-        return f"at times that cannot be read ({quote_text(cron, 40)})"
+        return f"at an invalid schedule ({quote_text(cron, 40)})"
     zone = (
         format_zone(plain(timezone, 40))
         if isinstance(timezone, str)
-        else "in a time zone still to be chosen"
+        else "in a time zone that is not chosen yet"
     )
     return f"{plain(say_crons([cron]), 300)} ({zone})"
 
 
-BY_HAND = "when somebody starts it by hand"
-STILL_OPEN = "at a moment that is still to be chosen"
+BY_HAND = "when started manually"
+STILL_OPEN = "at a time that is not chosen yet"
 
 
 def describe_triggers(triggers: Sequence[TriggerView], names: Names) -> str:
@@ -60,11 +60,11 @@ def describe_trigger(trigger: TriggerView, names: Names) -> str:
         case "webhook":
             return "whenever its webhook is called" + _signed(config)
         case "event":
-            return f"whenever {_event(config)} is told{_filtered(config)}"
+            return f"whenever {_event(config)} is published{_filtered(config)}"
         case "board_change":
             return f"whenever {_board(config, names)} changes{_filtered(config)}"
         case "page_ingested":
-            return f"whenever {_page(config)} comes in{_filtered(config)}"
+            return f"whenever {_page(config)} is added{_filtered(config)}"
     return (
         f"on a trigger of the kind {quote_text(trigger.type, 40)}" if trigger.type else STILL_OPEN
     )
@@ -94,7 +94,7 @@ def _event(config: Mapping[str, Any]) -> str:
     return (
         f"the event {quote_text(kind)}"
         if isinstance(kind, str)
-        else ("an event that is still to be chosen")
+        else ("an event that is not chosen yet")
     )
 
 
@@ -103,7 +103,7 @@ def _board(config: Mapping[str, Any], names: Names) -> str:
     shown = (
         f"the board {describe_board(board, names)}"
         if isinstance(board, str)
-        else ("a board that is still to be chosen")
+        else ("a board that is not chosen yet")
     )
     return f"the dataset {quote_text(dataset)} of {shown}" if isinstance(dataset, str) else shown
 
@@ -122,7 +122,8 @@ def _filtered(config: Mapping[str, Any]) -> str:
         return ""
     fields = sorted({name for name in _fields(filters) if not name.startswith("$")})
     shown = join_list([quote_text(name, 30) for name in fields], 4)
-    return f" and its {shown} fit{'s' if len(fields) == 1 else ''} the filter" if shown else ""
+    match = "matches" if len(fields) == 1 else "match"
+    return f" and its {shown} {match} the filter" if shown else ""
 
 
 def _fields(filters: Mapping[str, Any]) -> list[str]:

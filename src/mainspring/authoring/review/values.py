@@ -211,7 +211,7 @@ def _path(text: str, names: Names) -> str:
         case "inputs":
             return f"the input ‘{of}’" if keys else "the inputs"
         case "trigger":
-            return f"the {of} of what woke it" if keys else "what woke it"
+            return f"the {of} of the trigger's data" if keys else "the trigger's data"
         case "secrets":
             return f"the secret ‘{of}’"
         case "run":
@@ -224,13 +224,13 @@ def _path(text: str, names: Names) -> str:
 def _of_step(step: str, keys: list[str]) -> str:
     of = plain(".".join(keys), 60)
     name = f"step ‘{plain(step, 64)}’"
-    return f"the {of} of {name}" if keys else f"what {name} gives"
+    return f"the {of} of {name}" if keys else f"what {name} returns"
 
 
 def condition(text: Any, names: Names) -> str:
     """Describe a condition, to follow ``only when``."""
     if not isinstance(text, str):
-        return "a condition holds that is still to be said"
+        return "a condition that is not written yet is true"
     whole = pieces_of(text[:LONGEST].strip()) if has_syntax(text[:LONGEST]) else ()
     one = whole[0].text if len(whole) == 1 and whole[0].kind == "expression" else text[:LONGEST]
     inside = " ".join(one.split()) + ("…" if len(text) > LONGEST else "")

@@ -130,7 +130,7 @@ class ReviewView:
             for key in ("name", "goal", "intent", "description")
             if isinstance(value := self.document.get(key), str)
         ]
-        return "\n".join(parts), "what is said of its goal"
+        return "\n".join(parts), "the description of its goal"
 
 
 def view_of(

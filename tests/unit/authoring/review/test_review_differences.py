@@ -56,7 +56,7 @@ def test_what_goes_and_what_changes_is_said_in_words() -> None:
     after["execution"] = {"budget_cap_usd": 2}
     found = _said(before, after)
     assert "The goal changes from “Post five bullets to #standup.” to “Post it.”." in found
-    assert "The step ‘tell’, which leaves a message in the inbox, is gone." in found
+    assert "The step ‘tell’, which posts a message to the inbox, is removed." in found
     assert "In step ‘post’ ‘channel’ changes from “#standup” to “#general”." in found
     assert "The step ‘post’ runs only when the bullets of step ‘think’ is not empty." in found
 
@@ -72,7 +72,7 @@ def test_a_new_host_widens_and_a_lost_one_does_not() -> None:
 def test_written_grants_that_grow_are_said() -> None:
     before = document(grants=[{"capability": "search", "params": {"type": "note"}}])
     after = document(grants=[{"capability": "search"}])
-    assert _said(before, after) == ("It may now call search with wider bounds.",)
+    assert _said(before, after) == ("It may now call search with wider limits.",)
     assert _said(after, before) == ()
 
 
@@ -83,11 +83,11 @@ def test_inputs_and_triggers_that_come_and_go_are_said() -> None:
         "inputs": {"schema": {"type": "object", "properties": {"who": {"type": "string"}}}},
     }
     assert "It runs every weekday at 09:00 (Europe/Berlin)." in _said(before, after)
-    assert "What it takes as inputs changes." not in _said(after, after)
+    assert "Its inputs change." not in _said(after, after)
     renamed = deepcopy(after)
     renamed["inputs"]["schema"]["properties"] = {"whom": {"type": "string"}}
     assert _said(after, renamed) == (
         "It no longer takes the input “who”.",
         "It takes a new input “whom”.",
     )
-    assert _said(document(), before) == ("It only runs when somebody starts it by hand.",)
+    assert _said(document(), before) == ("It runs only when started manually.",)

@@ -18,19 +18,16 @@ def _lines(*plan: Any, **more: Any) -> tuple[str, ...]:
 def test_the_first_sentence_says_when_and_what_and_who_agrees() -> None:
     found = _lines(step("list_pages", {"type": "competitor"}, "find"), agent(), slack())
     assert found[0] == (
-        "Every weekday at 09:00 (Europe/Berlin) it looks for pages, lets a model work out bullets "
-        "and posts to “#standup” on Slack after a person agrees."
+        "Every weekday at 09:00 (Europe/Berlin) it looks for pages, runs a model for bullets "
+        "and posts to “#standup” on Slack after approval."
     )
 
 
 def test_each_step_has_its_own_numbered_sentence_with_its_values_in_words() -> None:
     found = _lines(agent(), slack(text="News: {{ steps.think.bullets | join(', ') }}"))
-    assert found[1].startswith(
-        "1. It lets a model work out bullets: “Sum up the pages.”, with search "
-    )
+    assert found[1].startswith("1. It runs a model for bullets: “Sum up the pages.”, with search ")
     assert found[2] == (
-        "2. It posts to “#standup” on Slack after a person agrees: "
-        "“News: [the bullets of step ‘think’]”."
+        "2. It posts to “#standup” on Slack after approval: “News: [the bullets of step ‘think’]”."
     )
 
 
@@ -40,7 +37,7 @@ def test_steps_inside_a_loop_are_numbered_below_it() -> None:
     found = _lines(loop)
     assert found[1] == "1. It does 2 steps for each of the input ‘names’."
     assert found[2].startswith("1.1. It posts to “#standup” on Slack")
-    assert found[3].startswith("1.2. It leaves a message")
+    assert found[3].startswith("1.2. It posts a message")
 
 
 def test_a_loop_around_one_step_is_one_sentence() -> None:
@@ -51,15 +48,15 @@ def test_a_loop_around_one_step_is_one_sentence() -> None:
     found = _lines(find, loop)
     assert found[0].endswith("it looks for pages and reads the page for each of the pages found.")
     assert found[2] == (
-        "2. For each of the pages found it reads the page, and goes on when one fails."
+        "2. For each of the pages found it reads the page, and continues when one fails."
     )
-    assert found[3].startswith("A step that fails")
+    assert found[3].startswith("A failed step")
     twice = _lines(find, {**find, "step_id": "other"}, loop)
     assert twice[3].startswith("3. For each of the pages of step ‘find’ it reads the page")
     lonely = step("for_each", {"steps": [step("send_email", {"to": "{{ item.mail }}"}, "mail")]})
     assert _lines(lonely)[1].startswith(
-        "1. For each of a list that is still to be chosen it sends an e-mail to the mail of each "
-        "item after a person agrees. It lacks a subject that is still to be chosen"
+        "1. For each of a list that is not chosen yet it sends an e-mail to the mail of each "
+        "item after approval. It lacks a subject that is not chosen yet"
     )
     with_own_condition = {**loop, "when": "{{ inputs.deep }}"}
     assert _lines(find, with_own_condition)[3].startswith("2.1. It reads a page")
@@ -68,22 +65,22 @@ def test_a_loop_around_one_step_is_one_sentence() -> None:
 def test_a_step_whose_result_is_read_is_said_to_wait_for_the_approval() -> None:
     tell = step("notification", {"title": "{{ steps.say.ts }}"}, "tell")
     posting = {**slack(), "step_id": "say", "hold_expires_after": "24h"}
-    waits = "At step 1 the run waits for the approval before it goes on"
+    waits = "At step 1 the run waits for approval before it continues"
     assert f"{waits}, for at most 24h." in _lines(posting, tell)
     del posting["hold_expires_after"]
     assert f"{waits}." in _lines(posting, tell)
     assert f"{waits}." in _lines({**posting, "on_hold": "wait"})
     for quiet in (_lines(posting), _lines({**posting, "on_hold": "continue"}, tell)):
-        assert not any("waits for the approval" in line for line in quiet)
+        assert not any("waits for approval" in line for line in quiet)
 
 
 def test_while_it_is_asked_when_it_runs_nobody_is_said_to_start_it() -> None:
     made = document(triggers=[])
     asked = explain(made, WORDS, open_places=["/plan/0/config/prompt", "/triggers/0"])
-    assert asked[0].startswith("At a moment that is still to be chosen it lets a model")
+    assert asked[0].startswith("At a time that is not chosen yet it runs a model")
     assert asked[1:] == explain(made, WORDS)[1:]
     other = explain(made, WORDS, open_places=["/plan/0/config/prompt"])
-    assert other[0].startswith("When somebody starts it by hand")
+    assert other[0].startswith("When started manually")
     known = explain(document(), WORDS, open_places=["/triggers/1"])
     assert known[0].startswith("Every weekday at 09:00")
 
@@ -91,7 +88,7 @@ def test_while_it_is_asked_when_it_runs_nobody_is_said_to_start_it() -> None:
 def test_the_summary_says_what_a_loop_does_for_each_item() -> None:
     loop = step("for_each", {"items": "{{ inputs.names }}", "steps": [slack()]}, "all")
     assert _lines(loop)[0].endswith(
-        "it posts to “#standup” on Slack after a person agrees for each of the input ‘names’."
+        "it posts to “#standup” on Slack after approval for each of the input ‘names’."
     )
 
 
@@ -110,13 +107,13 @@ def test_an_open_place_is_said_to_be_open() -> None:
     post = slack()
     del post["config"]["channel"], post["config"]["text"]
     found = _lines(post, triggers=[{"type": "schedule", "config": {"cron": "0 9 * * *"}}])
-    assert "posts to a channel that is still to be chosen on Slack" in found[0]
-    assert "in a time zone still to be chosen" in found[0]
-    assert "a text that is still to be chosen" in found[1]
+    assert "posts to a channel that is not chosen yet on Slack" in found[0]
+    assert "in a time zone that is not chosen yet" in found[0]
+    assert "a text that is not chosen yet" in found[1]
     rows = step("append_board_rows", {"dataset": "leads"})
     lines = _lines(rows, triggers=[{"type": "schedule"}])
-    assert lines[0].startswith("At times that are still to be chosen it adds rows")
-    assert "It lacks a list of rows that is still to be chosen" in lines[1]
+    assert lines[0].startswith("At times that are not chosen yet it adds rows")
+    assert "It lacks a list of rows that is not chosen yet" in lines[1]
 
 
 @pytest.mark.parametrize(
@@ -154,15 +151,15 @@ def test_what_happens_on_failure_and_what_goes_in_is_said() -> None:
         "properties": {"who": {"type": "string"}, "since": {"default": "$last_fired_at"}},
     }
     found = _lines(execution={"on_failure": [tell], "max_retries": 1}, inputs={"schema": schema})
-    assert "A step that fails is tried again once, where that can help." in found
-    assert "On failure 1. It leaves a message in the inbox, with title “It failed”." in found
-    takes = "It takes the inputs “who” (needed) and “since” (usually the moment of the last run)."
+    assert "A failed step is retried once, where that can help." in found
+    assert "On failure 1. It posts a message to the inbox, with title “It failed”." in found
+    takes = "Its inputs are “who” (needed) and “since” (default the time of the last run)."
     assert takes in found
 
 
 def test_a_tool_from_outside_is_quoted_and_named() -> None:
     found = _lines(step("linear.list_issues"), step("made.up", {}, "two"))
-    assert "calls linear.list_issues, which says of itself “List issues”" in found[1]
+    assert "calls linear.list_issues, described as “List issues”" in found[1]
     assert "calls “made.up”, which does not exist here" in found[2]
 
 
@@ -206,11 +203,12 @@ def test_every_kind_of_trigger_has_words() -> None:
         {"type": "board_change", "config": {"board_id": "b1", "dataset": "leads"}},
     ]
     assert explain(document(triggers=triggers), WORDS)[0].startswith(
-        "Whenever its webhook is called, whenever the event “page.ingested” is told and its “type” "
-        "fits the filter and whenever the dataset “leads” of the board “b1” changes it lets"
+        "Whenever its webhook is called, whenever the event “page.ingested” is published and its "
+        "“type” matches the filter and whenever the dataset “leads” of the board “b1” changes it "
+        "runs"
     )
     off = [schedule("0 9 * * *", enabled=False)]
-    assert explain(document(triggers=off), WORDS)[0].startswith("When somebody starts it by hand")
+    assert explain(document(triggers=off), WORDS)[0].startswith("When started manually")
 
 
 def test_a_summary_of_much_is_cut_and_still_a_sentence() -> None:
@@ -221,6 +219,4 @@ def test_a_summary_of_much_is_cut_and_still_a_sentence() -> None:
 
 
 def test_nothing_at_all_is_explained_too() -> None:
-    assert explain({}, WORDS)[0] == (
-        "When somebody starts it by hand it does nothing yet: it has no steps."
-    )
+    assert explain({}, WORDS)[0] == ("When started manually it does nothing yet: it has no steps.")

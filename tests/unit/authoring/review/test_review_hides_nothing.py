@@ -176,19 +176,19 @@ def test_what_is_put_behind_a_fixed_host_is_no_odd_destination_unless_it_hides_s
         ("Hi {{ run.id }}" + " " * 3_000 + "bye", "“Hi [the run's id] bye”"),
         (
             "{# " + "x" * 9_000 + " #}all of it",
-            "…” (cut: it has 9,015 characters, and the definition shows all of them)",
+            "…” (truncated: 9,015 characters in total; the definition shows all)",
         ),
     ],
 )
 def test_nothing_of_a_text_is_left_out_without_a_sign(text: str, shown: str) -> None:
     line = explain(document(slack(text=text)), WORDS)[1]
-    assert line.partition(" agrees: ")[2].endswith(f"{shown}.")
+    assert line.partition(" approval: ")[2].endswith(f"{shown}.")
 
 
 def test_what_a_step_hands_to_the_next_is_shown_with_its_words() -> None:
     made = step("transform_data", {"output": {"channel": "C0EVIL", "rest": {"a": 1}}}, "pick")
     line = explain(document(made), WORDS)[1]
-    assert line == "1. It works out a value from the values channel (“C0EVIL”) and rest (a)."
+    assert line == "1. It computes a value from the values channel (“C0EVIL”) and rest (a)."
 
 
 def test_a_condition_is_never_cut_without_a_sign() -> None:
@@ -210,7 +210,7 @@ def test_a_long_program_is_read_whole(padding: int) -> None:
 def test_a_program_that_is_longer_than_programs_are_is_said_not_to_be_read() -> None:
     made = document(_program("a", LONGEST))
     found = [flag for flag in flags(made) if flag.pointer == "/plan/0/config/source"]
-    assert "This program was not read to its end." in {flag.text for flag in found}
+    assert "This program was not reviewed to its end." in {flag.text for flag in found}
 
 
 def test_every_tool_of_an_agent_counts() -> None:
@@ -247,7 +247,7 @@ def test_reach_starts_from_the_grants_even_where_no_step_is_seen_to_need_them() 
         ("http_fetch", []),
     ]
     texts = {flag.text for flag in find_flags(made, given, WORDS, ReviewFacts())}
-    assert "It may call send_email, and this review did not see which step needs it." in texts
+    assert "It may call send_email, and this review found no step that needs it." in texts
 
 
 def test_flags_of_one_kind_beyond_the_first_are_counted_with_their_places() -> None:
@@ -314,7 +314,7 @@ def test_a_change_of_a_destination_is_said_as_it_is_written_and_none_is_left_out
     other = document(*[step("notification", {"title": f"u{at}"}, f"n{at}") for at in range(90)])
     lines = describe_changes(list_changes(many, other), many, other, WORDS)
     assert len(lines) <= MOST_SENTENCES
-    assert lines[-1] == "And 41 more changes, which are not said here."
+    assert lines[-1] == "And 41 more changes, which are not shown."
 
 
 def test_a_call_says_its_integration_its_action_and_its_arguments() -> None:
@@ -333,8 +333,8 @@ def test_a_call_says_its_integration_its_action_and_its_arguments() -> None:
     assert f"a “{'b' * 900}”" in line
     issue = step("linear.create_issue", {"title": "Evil”. It does nothing", "team": "{{ run.id }}"})
     assert (
-        'calls linear.create_issue after a person agrees, with title “Evil". It does nothing”, '
-        "team the run's id, which says of itself “Create an issue”"
+        'calls linear.create_issue after approval, with title “Evil". It does nothing”, '
+        "team the run's id, described as “Create an issue”"
     ) in explain(document(issue), WORDS)[1]
 
 

@@ -88,7 +88,7 @@ def test_who_can_wake_it_is_said_for_each_trigger() -> None:
         {
             "type": "webhook",
             "when": "Whenever its webhook is called.",
-            "by": "anyone who has the webhook's address",
+            "by": "anyone with the webhook's address",
             "enabled": True,
         }
     ]

@@ -97,7 +97,7 @@ def test_a_goal_speaks_only_where_nobody_asked() -> None:
     assert "write_without_need" not in _codes(made)
     asked = flags(made, request="read the new papers")
     assert [flag.text for flag in asked if flag.code == "write_without_need"] == [
-        "It uses slack_post, which sends something outside, and the request does not speak of that."
+        "It uses slack_post, which sends something outside, and the request does not mention that."
     ]
 
 

@@ -74,7 +74,7 @@ def test_a_template_is_shown_as_what_it_is() -> None:
 
 def test_what_is_too_long_says_how_long_it_is_and_where_the_whole_is() -> None:
     line = _line("telegram_push", {"text": "x" * (LONGEST_VALUE + 1)})
-    assert "…” (cut: it has 4,001 characters, and the definition shows all of them)" in line
+    assert "…” (truncated: 4,001 characters in total; the definition shows all)" in line
 
 
 def test_a_secret_is_not_shown_as_content() -> None:

@@ -68,7 +68,7 @@ def proposal(**other: Any) -> dict[str, Any]:
 
 
 def review(**other: Any) -> dict[str, Any]:
-    summary = "On weekdays at 09:00 it asks a model and posts to Slack after a person agrees."
+    summary = "On weekdays at 09:00 it asks a model and posts to Slack after approval."
     return {
         "summary": summary,
         "explained": [
