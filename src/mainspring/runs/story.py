@@ -252,7 +252,8 @@ def broken_step(run: Mapping[str, Any]) -> str | None:
 
 def _find_broken_row(run: Mapping[str, Any]) -> Mapping[str, Any] | None:
     detail = (run.get("error") or {}).get("detail")
-    for row in run.get("steps", ()):
+    steps: Sequence[Mapping[str, Any]] = run.get("steps", ())
+    for row in steps:
         same = detail is not None and (row["error"] or {}).get("detail") == detail
         if same and row["status"] == "failed" and row["run_attempt"] == run["attempt"]:
             return row

@@ -131,7 +131,7 @@ def test_a_run_behind_another_one_does_not_wait_for_a_worker() -> None:
 
 def test_a_failure_names_its_step_and_its_reason() -> None:
     error = {"detail": "The server said no."}
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"step": "a", "item": "", "status": "succeeded", "error": None, "run_attempt": 1},
         {"step": "b", "item": "3", "status": "failed", "error": error, "run_attempt": 1},
     ]
