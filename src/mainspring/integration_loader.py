@@ -87,7 +87,7 @@ def _load_entry_point(point: EntryPoint, addresses: Mapping[str, str]) -> Integr
         raise Invalid(
             f"The integration {point.name} of {point.value} could not be built: {error}",
             code="integration_broken",
-            suggestion="Mend or uninstall that package.",
+            suggestion="Fix or uninstall that package.",
         ) from error
     if not isinstance(made, Integration):
         raise Invalid(

@@ -114,7 +114,7 @@ def update_handler(studio: AuthoringService) -> CapabilityHandler:
 
 def _check_fields(ctx: CallContext, fields: Mapping[str, Any]) -> None:
     if not fields.keys() & EDITABLE:
-        detail = f"Nothing is to be changed: name at least one of {', '.join(sorted(EDITABLE))}."
+        detail = f"Nothing to change: give at least one of {', '.join(sorted(EDITABLE))}."
         raise Invalid(detail, code="nothing_to_change", findings=[Finding("", detail, "missing")])
     others = fields.keys() - {"state", _ROLLBACK}
     if _ROLLBACK in fields and others:
@@ -338,7 +338,7 @@ def delete_handler(studio: AuthoringService) -> CapabilityHandler:
         automation_id, space, tx = UUID(arguments["automation_id"]), ctx.actor.workspace_id, ctx.tx
         if ctx.run is not None and ctx.run.automation_id == automation_id:
             raise Conflict(
-                "A run cannot put its own automation away.",
+                "A run cannot archive its own automation.",
                 code="own_automation",
                 suggestion="Let it pause itself with update_automation, or ask a person.",
             )

@@ -84,7 +84,7 @@ def validate_hosts(grants: Grants, acknowledged: Sequence[str]) -> list[Finding]
         return [Finding(ACKNOWLEDGED, detail, "hosts_without_http_fetch", way)]
     wanted = sorted(find_granted_hosts(fetches))
     if not acknowledged:
-        detail = f"The grants include {FETCH}, and nobody has acknowledged its hosts."
+        detail = f"The grants include {FETCH}, and its hosts are not acknowledged."
         hint = f"Ask the person, and pass {wanted}." if wanted else None
         return [Finding(ACKNOWLEDGED, detail, "hosts_not_acknowledged", hint)]
     findings = [
@@ -124,7 +124,7 @@ def _is_covered(host: str, acknowledged: Iterable[str]) -> bool:
 
 
 def _unseen(host: str) -> Finding:
-    detail = f"The grants let it reach {host}, which nobody has acknowledged."
+    detail = f"The grants allow {host}, which is not acknowledged."
     way = "Ask the person about this host and add it, or take it out of the grant."
     return Finding(ACKNOWLEDGED, detail, "hosts_mismatch", way)
 

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from mainspring.store.database import WorkspaceDatabase
 
 _FOUND: Final = (
-    "An earlier call with the same arguments has started this run, so none was started now; for "
-    "another run beside it, give an idempotency_key that was not used before. "
+    "An earlier call with the same arguments has started this run, so no run was started now; to "
+    "start another run, give a new idempotency_key. "
 )
 LEAST_WAIT: Final = 10
 MOST_WAIT: Final = 360
@@ -193,7 +193,7 @@ async def _check_not_above(
             "This run would wait for itself: its automation, or one that started it, is the one "
             "that it asks for.",
             code="waits_for_itself",
-            suggestion="Start the other automation with publish_event, which waits for nobody.",
+            suggestion="Start the other automation with publish_event, which does not wait.",
         )
 
 

@@ -57,9 +57,7 @@ _NO_SERVER: Final = "Mail is not set up here, so this mail would not leave."
 _SET_SERVER: Final = (
     "An operator sets MAINSPRING_SMTP_URL; `mainspring doctor` shows whether it is."
 )
-_NO_ADDRESS: Final = (
-    "The owner has no verified address for mail, so there is nobody to mail this to."
-)
+_NO_ADDRESS: Final = "The owner has no verified mail address, so this cannot be mailed."
 _SET_ADDRESS: Final = (
     "The owner sets and verifies an email on the page under Settings, or with `mainspring email "
     "set`; for the first person an operator may set MAINSPRING_OWNER_MAIL."

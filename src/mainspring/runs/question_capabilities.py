@@ -311,7 +311,7 @@ async def _answer_question(
         raise PermissionDenied(
             f"This question is for {' or '.join(row['roles'])}.",
             code="not_asked",
-            suggestion="Let somebody with that role answer it.",
+            suggestion="Ask a member with that role to answer it.",
         )
     approved = arguments["decision"] == "approved"
     value = arguments.get("answer")

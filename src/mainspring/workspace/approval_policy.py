@@ -119,7 +119,7 @@ async def _set(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
             reason,
             code="policy_locks_out",
             findings=[Finding("/approvers", reason, "policy_locks_out")],
-            suggestion="Ask for fewer people or more roles, or invite somebody first.",
+            suggestion="Require fewer people or more roles, or invite members first.",
         )
     times = {name: wanted[name] for name in _TIMES}
     after = {**policy.as_dict(), **times}

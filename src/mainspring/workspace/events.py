@@ -144,7 +144,7 @@ def _find_type_problems(name: str, built_in: Collection[str], at: str = "/type")
         return [
             Finding(
                 at,
-                f"Events of the type {name} are told by the house itself.",
+                f"Events of the type {name} are published by Mainspring only.",
                 "reserved_event_type",
                 "Choose a name of your own.",
             )
@@ -209,7 +209,7 @@ def _find_schema_problems(schema: Mapping[str, Any], limits: Limits) -> list[Fin
 async def delete_type(tx: Transaction, workspace_id: UUID, name: str) -> None:
     """Delete a declared type; events of this type may then have any shape."""
     if await tx.fetchrow(_FORGET, workspace_id, name) is None:
-        raise NotFound("Nobody here declared this event type.", code="no_event_type")
+        raise NotFound("This event type is not declared in this workspace.", code="no_event_type")
 
 
 async def record_firing(

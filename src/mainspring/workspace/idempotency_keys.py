@@ -47,7 +47,7 @@ async def find_saved_automation(
         )
     if row["state"] == "archived":
         raise Conflict(
-            "The automation that this idempotency key made has been put away since.",
+            "The automation that this idempotency key created was archived since.",
             code="archived",
             suggestion="Use a new key to make another one.",
         )

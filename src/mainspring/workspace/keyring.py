@@ -188,7 +188,7 @@ def master_key_error(sentence: str, suggestion: str | None = None) -> InternalEr
 # A master key from another program: a key service, a hardware token, a password store.
 
 SECONDS: Final = 10.0
-_LOOK: Final = "Run the program of MAINSPRING_MASTER_KEY_COMMAND by hand and look at its answer."
+_LOOK: Final = "Run the program of MAINSPRING_MASTER_KEY_COMMAND yourself and check its output."
 
 
 def ask_command(command: str, *, seconds: float = SECONDS) -> MasterKey:

@@ -295,7 +295,7 @@ async def _check_connection_limit(tx: Transaction, workspace_id: UUID | None) ->
         raise Conflict(
             f"There are {MOST_CONNECTIONS} model connections already, and no more are kept.",
             code="too_many_connections",
-            suggestion="Disconnect one that nobody needs.",
+            suggestion="Disconnect one that is not needed.",
         )
 
 
@@ -353,9 +353,7 @@ def _check_key(
             raise _invalid_connection_error("key", sentence, "key_again")
         return True
     if url == HOME_URLS.get(kind):
-        raise _invalid_connection_error(
-            "key", f"Nobody is let in at {url} without a key.", "no_key"
-        )
+        raise _invalid_connection_error("key", f"{url} rejects requests without a key.", "no_key")
     return False
 
 

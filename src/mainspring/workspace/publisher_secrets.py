@@ -46,7 +46,7 @@ async def check_may_publish(tx: Transaction, workspace_id: UUID, owner_id: UUID)
         "Publisher secrets belong to the workspace, and only automations of those who look after "
         "it use them.",
         code="publisher_secret_denied",
-        suggestion=f"Let somebody with the role {least} or more install or save it.",
+        suggestion=f"Ask a member with the role {least} or higher to install or save it.",
     )
 
 

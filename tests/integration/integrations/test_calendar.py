@@ -324,7 +324,7 @@ async def test_an_event_is_made_once_changed_with_care_and_deleted() -> None:
         assert "summary" not in sent
         patch = f"PATCH {OURS}calendars/{ADA}/events/{own}"
         one.double.planned = {patch: [refusal(412, "conditionNotMet")]}
-        with pytest.raises(Conflict, match="Somebody changed the event") as clash:
+        with pytest.raises(Conflict, match="The event was changed") as clash:
             await one.call(1, **change)
         assert clash.value.unsent is True
 

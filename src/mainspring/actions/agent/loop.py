@@ -264,7 +264,7 @@ class AgentLoop:
         if reply.stop_reason in _REFUSED:
             said = f" It said: {reply.text[:500]}" if reply.text else ""
             raise Conflict(
-                f"The model's provider refused to go on with this task.{said}",
+                f"The model's provider refused to continue this task.{said}",
                 code="agent_refused",
                 suggestion="Say the task in another way, or name another model.",
             )

@@ -161,7 +161,8 @@ def process_ended_error(reason: str | None, exit_code: int, wall_seconds: float)
             )
         case _:
             return InternalError(
-                f"The script's process broke off with exit code {exit_code}.", code="script_crashed"
+                f"The script's process ended early with exit code {exit_code}.",
+                code="script_crashed",
             )
 
 

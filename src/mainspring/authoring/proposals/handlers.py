@@ -256,7 +256,7 @@ def refine_handler(studio: AuthoringService) -> CapabilityHandler:
     async def refine(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         space = ctx.actor.workspace_id
         if not any(name in arguments for name in _CHANGES):
-            detail = f"Nothing is to be changed: give one of {', '.join(_CHANGES)}."
+            detail = f"Nothing to change: give one of {', '.join(_CHANGES)}."
             raise Invalid(
                 detail, code="nothing_to_change", findings=[Finding("", detail, "missing")]
             )
@@ -406,7 +406,7 @@ def _not_idle(body: ProposalBody) -> ProposalBody:
     if change is None or change["changes"] or asked:
         return body
     detail = "With this nothing would change."
-    way = "Say it in other words, or edit the definition by hand."
+    way = "Phrase it differently, or edit the definition yourself."
     problem = Finding("", detail, "nothing_changes", way)
     return replace(body, questions=(), problems=(*body.problems, problem))
 

@@ -192,7 +192,7 @@ class _OAuthClientHandlers:
     def _check(self, provider: str) -> None:
         known = sorted(self.reception.providers())
         if provider not in known:
-            detail = f"Nobody signs in at {provider!r} here."
+            detail = f"{provider!r} has no sign-in here."
             way = suggest_nearest(provider, known) or f"There is {', '.join(known) or 'none'}."
             raise NotFound(
                 detail,

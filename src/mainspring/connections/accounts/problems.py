@@ -103,8 +103,8 @@ def missing_oauth_client_error(integration: Integration) -> Conflict:
     """Nobody has said as whom this installation is known to the provider."""
     provider = str(integration.manifest["auth"].get("provider", ""))
     return Conflict(
-        f"Nobody can sign in to {integration.name} yet: this installation has no client id of "
-        f"{provider}.",
+        f"Sign-in to {integration.name} is not available yet: this installation has no client id "
+        f"of {provider}.",
         code="no_oauth_client",
         suggestion=f"An admin sets it with `mainspring integrations client set {provider}`.",
     )

@@ -332,7 +332,7 @@ class AccountConnectionService:
         auth = integration.manifest["auth"]
         if auth["kind"] != "oauth":
             raise Conflict(
-                f"Nobody signs in to {integration.name}: it is connected in another way.",
+                f"{integration.name} has no sign-in: connect it in another way.",
                 code="no_sign_in",
                 suggestion=str(auth["how"]),
             )

@@ -271,7 +271,7 @@ def _sign_in_failed_error(
         )
     told = f": {word}." if word else "."
     return UpstreamError(
-        f"{integration.name} did not accept the signing in{told}",
+        f"{integration.name} rejected the sign-in{told}",
         code="sign_in_failed",
         suggestion=_hint(integration, word, str(kept["redirect_uri"])),
         retryable=False,

@@ -170,7 +170,7 @@ def _connection_owner(ctx: CallContext, one: LinkableResource, arguments: Argume
     asked = arguments.get("integration_user_id")
     if asked is not None and UUID(asked) != ctx.actor.id:
         raise PermissionDenied(
-            "A link uses the connection of whoever makes it, and of nobody else.",
+            "A link uses the connection of the person who creates it, and no other.",
             code="not_your_connection",
             findings=[
                 Finding("/integration_user_id", "This is somebody else.", "not_your_connection")
@@ -184,7 +184,7 @@ def _check_mine(ctx: CallContext, link: BoardLink) -> None:
     """A recipe reads over the link's connection, so only its owner says what is read."""
     if link.integration_user_id not in (None, ctx.actor.id):
         raise PermissionDenied(
-            "This link is read over somebody else's connection, so the recipe is theirs to make.",
+            "This link uses another member's connection, so only they can create the recipe.",
             code="not_your_connection",
             suggestion="Make a link of your own with create_board_link.",
         )

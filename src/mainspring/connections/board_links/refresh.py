@@ -190,7 +190,7 @@ def _size(row: Mapping[str, Any]) -> int:
         return len(orjson.dumps(row)) + 1
     except orjson.JSONEncodeError:
         raise UpstreamError(
-            "A row holds what is no JSON.", code="bad_row", retryable=False
+            "A row contains a value that is not JSON.", code="bad_row", retryable=False
         ) from None
 
 

@@ -265,7 +265,7 @@ class DeclaredEndpointReader:
             whole = self._whole(portion, now.place)
             ingested = await self._kept(portion, whole, kept, self._place(after))
             if ingested is None:
-                found.notes.append("Somebody else has read on meanwhile.")
+                found.notes.append("Another process has read further meanwhile.")
                 return found
             found.add(ingested, portion)
             if circles:
@@ -409,7 +409,7 @@ class DeclaredEndpointReader:
 
 
 def _not_ours(one: Item | UnreadableItem) -> UnreadableItem:
-    detail = "There is a page by this source_ref that somebody else has brought in or written."
+    detail = "A page with this source_ref already exists from another source."
     problem = Conflict(
         detail, code="page_of_another", suggestion="Choose another source_ref_prefix."
     )
@@ -503,7 +503,7 @@ def _describe_endpoint_result(arguments: Arguments, found: IngestionResult) -> d
     if found.known:
         notes.append(f"{found.known} more were there already and say the same.")
     if found.more:
-        notes.append("There is more than one run reads; the next one goes on from here.")
+        notes.append("There is more than one run reads; the next run continues from here.")
     if notes:
         result["note"] = " ".join(notes)
     return result

@@ -155,7 +155,7 @@ def _check_placeholder(inside: str, at: str) -> Finding | None:
         return Finding(at, "There is no name between the braces.", "template_empty")
     if inside.startswith(("publisher.", "secrets.")):
         detail = "A secret never goes into a page."
-        way = "Secrets stand in the headers and the query of an endpoint."
+        way = "Use secrets only in the headers and the query of an endpoint."
         return Finding(at, detail, "secret_in_mapping", way)
     if _RUN.fullmatch(inside):
         detail = f"There is no {{{{{inside}}}}}: a mapping knows the item and nothing of the run."
@@ -250,8 +250,7 @@ def check_mapping(arguments: Mapping[str, Any], at: str) -> Iterator[Finding]:
         yield Finding(f"{at}/source_ref_prefix", detail, "prefix_template")
     if arguments["source_ref_prefix"].startswith(GENERATED_REF_PREFIX):
         detail = (
-            f"A source_ref that begins with {GENERATED_REF_PREFIX} "
-            "is that of a page of the house itself."
+            f"A source_ref that starts with {GENERATED_REF_PREFIX} is reserved for generated pages."
         )
         yield Finding(f"{at}/source_ref_prefix", detail, "reserved_page_name")
     if arguments["page_type"] in RESERVED:

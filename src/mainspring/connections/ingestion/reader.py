@@ -112,7 +112,7 @@ class IngestionReader:
                 begun_again, portion = True, await poll.read(self.ctx, settings, None)
             ingested = await self._moved(portion, mark, kept)
             if ingested is None:
-                found.notes.append("Somebody else has read on meanwhile.")
+                found.notes.append("Another process has read further meanwhile.")
                 return found
             found.add(ingested, portion)
             found.more = portion.more

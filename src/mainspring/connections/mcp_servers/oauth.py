@@ -144,7 +144,7 @@ def _validate_metadata(
     # come back: so the server has to tell its own.
     if not place.tells_issuer and not _same_site(parse_url(place.issuer), sent_to):
         raise PermissionDenied(
-            "The server of tokens sends whoever signs in to the site of somebody else.",
+            "The authorization server redirects the sign-in to another site.",
             code="issuer_mismatch",
             suggestion="Connect it with a token instead.",
         )
@@ -168,7 +168,7 @@ async def become_known(
     """A client id from the server of tokens."""
     if place.registration_endpoint is None:
         raise Conflict(
-            "The server of tokens knows only those who were made known to it by hand.",
+            "The authorization server supports only manually registered clients.",
             code="client_id_needed",
             suggestion="Make an application there and connect with its client id.",
         )
@@ -215,7 +215,7 @@ def _client(answer: Any, asked: str) -> OAuthClientRegistration:
 def _not_registered(word: str) -> UpstreamError:
     told = f": {word}." if word else "."
     return UpstreamError(
-        f"The server of tokens did not take us in{told}",
+        f"The authorization server rejected the registration{told}",
         code="registration_failed",
         suggestion="Make an application there and connect with its client id.",
         retryable=False,
@@ -288,7 +288,7 @@ class McpOAuthFlow:
             connection = await rows.find(reading, actor.workspace_id, connection_id)
         if connection.auth != "oauth" or connection.server_url is None:
             raise Conflict(
-                f"Nobody signs in to {connection.alias}: it is connected in another way.",
+                f"{connection.alias} has no sign-in: connect it in another way.",
                 code="no_sign_in",
             )
         place = await discover_authorization_server(self._authority, connection.server_url)
@@ -471,7 +471,7 @@ def _mcp_sign_in_failed_error(word: str) -> UpstreamError:
         )
     told = f": {word}." if word else "."
     return UpstreamError(
-        f"The server of tokens did not accept the signing in{told}",
+        f"The authorization server rejected the sign-in{told}",
         code="sign_in_failed",
         suggestion="Begin to sign in again.",
         retryable=False,

@@ -214,7 +214,7 @@ class McpConnectionService:
         if found.transport != "http" or found.auth == "oauth":
             signs_in = found.auth == "oauth"
             raise Conflict(
-                f"{found.alias} is not let in by a token.",
+                f"{found.alias} does not use a token.",
                 code="no_token_taken",
                 suggestion=f"Sign in again: `mainspring connections sign-in {found.alias}`."
                 if signs_in

@@ -172,8 +172,10 @@ def not_callable(row: ToolRow | None, name: str, alias: str) -> Problem:
         return NotFound(
             f"The server of {alias} has no tool called {name} any more.",
             code="tool_gone",
-            suggestion=f"Look at the connection {alias}, and take the tool out of the definition "
-            "or put another in its place.",
+            suggestion=(
+                f"Check the connection {alias}, and remove the tool from the definition or "
+                "replace it."
+            ),
         )
     if row.state == "refused":
         why = row.reason or "A person refused it."
@@ -184,19 +186,19 @@ def not_callable(row: ToolRow | None, name: str, alias: str) -> Problem:
         )
     if row.state == "agreed":
         return Conflict(
-            f"What {name} is was agreed to anew while this was under way.",
+            f"The tool {name} was approved again while this was in progress.",
             code="tool_agreed_anew",
             suggestion="Try again.",
             retryable=True,
         )
     if row.state == "new":
         return Conflict(
-            f"{name} is held back: nobody has agreed to it yet.",
+            f"{name} is blocked: it is not approved yet.",
             code="tool_held_back",
             suggestion=f"Look at it in the connection {alias}, and agree to it or not.",
         )
     return Conflict(
-        f"{name} is held back: its server describes it otherwise than what was agreed to.",
+        f"{name} is blocked: its server changed it after it was approved.",
         code="tool_held_back",
         suggestion=f"Look at what is different in the connection {alias}, and agree to it or not.",
     )

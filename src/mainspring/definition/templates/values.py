@@ -74,7 +74,7 @@ class RenderMeter:
             raise Invalid(
                 "The template needs more steps than one render may take.",
                 code="template_too_much_work",
-                suggestion="Loop over fewer items, or move the work into a step of its own.",
+                suggestion="Loop over fewer items, or move the work into a separate step.",
             )
         now = time.thread_time()
         if self._deadline is None:

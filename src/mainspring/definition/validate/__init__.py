@@ -89,7 +89,7 @@ def validate(
         definition = _judge(current, vocabulary, limits, automation_id, sheet)
     except TooManyFindings:
         detail = f"Only the first {MOST_FINDINGS} problems are listed; there are more."
-        sheet.doubtful("", detail, "more_findings", "Mend these, then ask again.")
+        sheet.doubtful("", detail, "more_findings", "Fix these, then validate again.")
     findings = _sort_findings(sheet.findings, notes)
     warnings = _sort_findings(sheet.warnings, notes)
     if findings or definition is None:

@@ -33,7 +33,7 @@ from mainspring.definition.validate.outline import DefinitionOutline, FindingCol
 # Placeholders of secrets in texts where no secret is filled in.
 
 PLACEHOLDER: Final = re.compile(r"\{\{[-+]?\s*secrets\s*\.\s*(\w{1,64})")
-_WHERE: Final = "Secrets may stand in the URL, the headers and the query of an HTTP request."
+_WHERE: Final = "Secrets can be used in the URL, the headers and the query of an HTTP request."
 
 
 def check_placeholders(document: Mapping[str, Any], sheet: FindingCollector) -> None:
@@ -129,7 +129,7 @@ def _check_pattern(
     if found and not granted:
         sheet.wrong(
             join_pointer(step.pointer, "config", "tools"),
-            f"Nothing that {pattern[:100]!r} stands for is covered by the grants.",
+            f"No tool that matches {pattern[:100]!r} is covered by the grants.",
             "not_granted",
             "Add to grants what the step should have, or leave grants out to have them derived.",
         )

@@ -147,9 +147,9 @@ class Calendar:
         problem = parse_refusal(await http.send(request), NAME, _WORDS)
         if isinstance(problem, Conflict):
             raise Conflict(
-                "Somebody changed the event while this was on its way.",
+                "The event was changed by another person in the meantime.",
                 code="event_changed",
-                suggestion="Look at it again, and draft the change anew.",
+                suggestion="Read it again, and draft the change again.",
                 unsent=True,
             )
         if problem is not None:

@@ -50,7 +50,7 @@ _REFUSALS: Final[Mapping[int, tuple[type[Problem], str, str | None]]] = {
     ),
     50008: (
         PermissionDenied,
-        "Nobody can write in a channel of this kind.",
+        "Messages cannot be posted in a channel of this kind.",
         "Choose a text channel.",
     ),
 }

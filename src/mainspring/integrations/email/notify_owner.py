@@ -23,7 +23,7 @@ async def _notify(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, A
     owner = await ctx.owner_address()
     if owner is None:
         raise NotFound(
-            "The owner has no verified address for mail, so there is nobody to mail this to.",
+            "The owner has no verified mail address, so this cannot be mailed.",
             code="owner_mail_missing",
             suggestion="The owner sets and verifies an email on the page under Settings, or with "
             "`mainspring email set`; for the first person an operator may set "

@@ -96,7 +96,7 @@ def build_post_capability(slack: Slack) -> Capability:
 
 def _nobody() -> NotFound:
     return NotFound(
-        "There is nobody to post as: Slack is not connected, and the step names no token.",
+        "Slack is not connected, and the step names no token.",
         code="slack_not_connected",
         suggestion="Connect Slack, or keep a bot token as the secret slack_bot_token.",
     )

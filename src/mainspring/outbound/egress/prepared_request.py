@@ -166,7 +166,8 @@ def _check_secret_in_url(url: SecretText) -> None:
     first = next(at for at, part in enumerate(url.parts) if isinstance(part, SecretRef))
     if not _WHOLE_ORIGIN.match(_join_secret_text(SecretText(url.parts[:first]), {})):
         raise Invalid(
-            "A secret may stand in the path or query of a URL, not before it.", code="secret_place"
+            "A secret can be used in the path or query of a URL, not before it.",
+            code="secret_place",
         )
     last = max(at for at, part in enumerate(url.parts) if isinstance(part, SecretRef))
     if "#" in _join_secret_text(SecretText(url.parts[:last]), {}):

@@ -431,7 +431,7 @@ def _tls_refused_error() -> Any:
 async def _read_greeting(talk: ImapConnection) -> None:
     greeting = (await talk.reply()).text.upper()
     if greeting.startswith(b"* BYE"):
-        raise UpstreamError("The mail server does not let anybody in now.", code="mailbox_not_now")
+        raise UpstreamError("The mail server does not accept sign-ins now.", code="mailbox_not_now")
     if not greeting.startswith(b"* OK"):
         raise not_imap_error()
 
@@ -443,7 +443,7 @@ async def _sign_in(talk: ImapConnection, place: ImapSettings, reveal: Reveal) ->
     except ImapCommandError as refused:
         if refused.code in _NOT_NOW:
             raise UpstreamError(
-                "The mail server does not let anybody in now.", code="mailbox_not_now"
+                "The mail server does not accept sign-ins now.", code="mailbox_not_now"
             ) from None
         raise ReconnectRequired(
             "The mail server does not accept the user and password.",

@@ -297,7 +297,7 @@ def _findings(mail: Mail, most_bytes: int) -> Iterator[Finding]:
 
 def _address_findings(mail: Mail) -> Iterator[Finding]:
     if not mail.to:
-        yield Finding("/to", "A mail needs somebody to go to.", "mail_recipients")
+        yield Finding("/to", "A mail needs a recipient.", "mail_recipients")
     count = len({*mail.to, *mail.cc, *mail.bcc})
     if count > MAIL_RECIPIENTS:
         yield Finding(

@@ -128,7 +128,7 @@ class _SdkProtocolClient:
             raise _problem(error, self._way, self._alias, name) from None
         if isinstance(answer, InputRequiredResult):
             raise UpstreamError(
-                f"{self._alias}.{name} asks a question back, and nobody is there to answer it.",
+                f"{self._alias}.{name} asks a question, and no person is available to answer it.",
                 code="tool_asks",
                 retryable=False,
             )
@@ -223,7 +223,7 @@ def _refused_error(way: McpChannel, alias: str) -> Problem:
     status = way.status
     if status == 403:
         return UpstreamError(
-            f"The server of {alias} does not allow this to whoever is signed in there.",
+            f"The server of {alias} does not allow this for the signed-in account.",
             code="mcp_forbidden",
             suggestion="Sign in there as somebody who may, or ask for more rights.",
             retryable=False,

@@ -111,7 +111,7 @@ def _on_the_way(endpoint: ModelEndpoint, problem: Problem) -> Problem:
         )
     if problem.code in _AFTER_ASKING:
         broken = interrupted_reply_error(
-            f"The answer of {endpoint.name} broke off. {problem.detail}"
+            f"The response of {endpoint.name} was cut off. {problem.detail}"
         )
         broken.retryable = problem.retryable
         return broken

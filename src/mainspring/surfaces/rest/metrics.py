@@ -126,7 +126,7 @@ def of_machine(found: InstallationMetrics, pool: PoolUse, home: Path) -> Iterato
     rows = (
         ("drafts_waiting", "Drafts that wait for a person.", found.drafts),
         ("questions_waiting", "Questions of runs that wait for a person.", found.questions),
-        ("halts", "Halts that stand.", found.halts),
+        ("halts", "Active halts.", found.halts),
         ("database_bytes", "How large the database is.", found.database_bytes),
         ("database_connections", "Connections to the database.", found.connections),
         ("database_connections_most", "How many it allows.", found.most_connections),

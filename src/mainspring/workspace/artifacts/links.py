@@ -77,7 +77,7 @@ class LinkSigner:
             raise Expired(
                 "This link has expired.",
                 code="link_expired",
-                suggestion="Ask whoever sent it for a new one.",
+                suggestion="Ask the sender for a new link.",
             )
 
     async def _signature(self, workspace_id: UUID, artifact_id: UUID, expires: int) -> str:

@@ -53,13 +53,15 @@ async def check_may_bind(ctx: CallContext, board_id: UUID, name: str, maker: UUI
     rows = await ctx.tx.fetch(_ROLES, ctx.actor.workspace_id, board_id, ctx.actor.id)
     if any(row["role"] == "owner" for row in rows):
         return
-    detail = f"The board {name!r} was made by somebody else, and you are no owner of it."
+    detail = f"The board {name!r} was created by another member, and you are not an owner of it."
     raise PermissionDenied(
         detail,
         code="not_board_owner",
         findings=[Finding("/board_id", detail, "not_board_owner")],
-        suggestion="Leave board_id out to have a board made, or ask whoever made this one, or an "
-        "admin of the workspace.",
+        suggestion=(
+            "Leave board_id out to create a board, or ask the creator of this one, or an admin "
+            "of the workspace."
+        ),
     )
 
 

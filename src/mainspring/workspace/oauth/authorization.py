@@ -152,7 +152,7 @@ async def consume_request(tx: Transaction, plain: str, user_id: UUID) -> Pending
 def _build_pending_authorization(row: Any) -> PendingAuthorization:
     if row is None:
         raise Expired(
-            "This request is over, was answered, or is somebody else's.",
+            "This request has expired, was already answered, or belongs to another person.",
             code="client_request_over",
             suggestion="Begin again in the program that wants to connect.",
         )

@@ -241,7 +241,7 @@ def _check_changeable(row: Mapping[str, Any], arguments: Arguments) -> None:
         )
     known = arguments.get("content_hash")
     if known is not None and known != row["content_hash"].hex():
-        detail = "The page was changed by somebody else in the meantime."
+        detail = "The page was changed by another person in the meantime."
         raise Conflict(
             detail,
             code="page_changed",

@@ -163,14 +163,11 @@ def read_writing(
 def _find_reserved_names(page: PageDraft) -> Iterator[Finding]:
     """Find slugs that are reserved for generated pages."""
     if page.slug.startswith(GENERATED_SLUG_PREFIX):
-        detail = (
-            f"Slugs that begin with {GENERATED_SLUG_PREFIX} are those of the house's own pages."
-        )
+        detail = f"Slugs that start with {GENERATED_SLUG_PREFIX} are reserved for generated pages."
         yield Finding("/slug", detail, "reserved_page_name", "Choose another slug.")
     if page.source_ref is not None and page.source_ref.startswith(GENERATED_REF_PREFIX):
         detail = (
-            f"A source_ref that begins with {GENERATED_REF_PREFIX} "
-            "is that of a page of the house itself."
+            f"A source_ref that starts with {GENERATED_REF_PREFIX} is reserved for generated pages."
         )
         yield Finding("/source_ref", detail, "reserved_page_name", "Choose another source_ref.")
 

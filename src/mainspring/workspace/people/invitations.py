@@ -105,7 +105,7 @@ async def invite(
     check_may_name(held.own, role)
     if not again and await tx.fetchrow(_MEMBER, actor.workspace_id, email) is not None:
         raise Conflict(
-            "Somebody with this email is a member already.",
+            "A person with this email is already a member.",
             code="already_member",
             suggestion="Change their role instead. If they lost their way in, an administrator "
             "makes them a link.",

@@ -76,7 +76,7 @@ async def change_role(tx: Transaction, actor: Actor, user_id: UUID, role: Role) 
     held = await lock_members(tx, actor)
     before = held.role_of(user_id)
     if user_id == actor.id and role.rank > before.rank:
-        raise PermissionDenied("Nobody raises themselves.", code="own_role")
+        raise PermissionDenied("Members cannot raise their own role.", code="own_role")
     check_may_name(held.own, before)
     check_may_name(held.own, role)
     if role is not Role.OWNER:
@@ -126,5 +126,5 @@ def _check_owner_stays(held: LockedMembers, user_id: UUID) -> None:
         raise Conflict(
             "A workspace has an owner at all times, and this is the only one.",
             code="last_owner",
-            suggestion="Make somebody else an owner first.",
+            suggestion="Appoint another owner first.",
         )

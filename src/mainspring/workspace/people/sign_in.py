@@ -203,7 +203,7 @@ async def _check_signed_in(tx: Transaction, visit: SignInOrigin, user_id: UUID) 
     session = None if visit.shown is None else await find_session(tx, visit.shown)
     if session is None or session.user_id != user_id:
         raise PermissionDenied(
-            "This invitation is for somebody who has an account here.",
+            "This invitation is for a person who already has an account here.",
             code="sign_in_first",
             suggestion="Sign in with the email it was made for, then open the link again.",
         )
@@ -277,7 +277,7 @@ def wrong_password_error() -> Unauthenticated:
     return Unauthenticated(
         "This email and this password do not belong together.",
         code="wrong_password",
-        suggestion="Check both, or ask whoever looks after this installation for a link.",
+        suggestion="Check both, or ask an administrator of this installation for a link.",
     )
 
 

@@ -183,7 +183,7 @@ async def disable_user(tx: Transaction, user_id: UUID) -> User:
     looking_after = [row["id"] for row in await tx.fetch(_ADMINISTRATORS)]
     if looking_after == [user_id]:
         raise Conflict(
-            "Nobody else looks after this installation.",
+            "This is the only administrator of this installation.",
             code="last_administrator",
             suggestion="Make another administrator first.",
         )
@@ -225,7 +225,7 @@ def clean_name(text: str, pointer: str = "/name") -> str:
 
 def email_taken_error() -> Conflict:
     return Conflict(
-        "Somebody else has this email, or was asked in by it.",
+        "Another person already has this email, or was invited with it.",
         code="email_taken",
         suggestion="If it was you who was asked, use the link of the invitation.",
     )

@@ -54,7 +54,7 @@ def _find_kpi_problems(kpis: Sequence[Mapping[str, Any]]) -> Iterator[Finding]:
         at, name = f"/kpis/{number}", str(kpi["name"]).strip().casefold()
         if name in seen:
             detail = f"Two KPIs are called {kpi['name']!r}."
-            yield Finding(f"{at}/name", detail, "kpi_twice", "Give each a name of its own.")
+            yield Finding(f"{at}/name", detail, "kpi_twice", "Give each a different name.")
         seen.add(name)
         for field in ("target", "current"):
             # A template may contain a text that the call's schema would have rejected.

@@ -239,13 +239,13 @@ async def test_a_refusal_is_reported_in_a_word_of_the_standard_and_changes_nothi
         brought = await agreed(await sent_away(room, connection))
         for error, result in (
             ("access_denied", "not agreed to"),
-            ("<script>alert(1)</script>", "did not accept the signing in."),
+            ("<script>alert(1)</script>", "rejected the sign-in."),
         ):
             with pytest.raises(UpstreamError, match=result):
                 await come_back(room, connection, brought | {"error": error})
             brought = await agreed(await sent_away(room, connection))
         double.script.token_error = "invalid_client"
-        with pytest.raises(UpstreamError, match="did not accept the signing in: invalid_client"):
+        with pytest.raises(UpstreamError, match="rejected the sign-in: invalid_client"):
             await come_back(room, connection, brought)
 
         assert (await room.find(connection.id)).state == "sign_in"
@@ -311,6 +311,6 @@ async def test_nobody_signs_in_to_a_connection_that_has_a_token_or_needs_none(
     async with ready(database, tmp_path) as (double, room, _):
         bearer = await room.connect(double, "bearer", "token", alias="bearer")
 
-        with pytest.raises(Conflict, match="connected in another way"):
+        with pytest.raises(Conflict, match="connect it in another way"):
             await sent_away(room, bearer)
         assert double.sent == []

@@ -441,7 +441,7 @@ async def test_nobody_reads_over_the_connection_of_another_member(bench: Bench) 
     assert link["ref"] == {"owner": "octo", "repo": "hello"}
     assert link["integration_user_id"] == str(FIRST_MEMBER)
     somebody = CapabilityCaller(replace(boards.caller.actor, id=generate_id(), role=Role.EDITOR))
-    with pytest.raises(PermissionDenied, match="somebody else's connection"):
+    with pytest.raises(PermissionDenied, match="another member's connection"):
         await bench.application.gate.direct(
             somebody,
             "create_dataset_recipe",

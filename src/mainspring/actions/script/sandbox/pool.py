@@ -200,7 +200,7 @@ class SandboxPool:
                 f"{_MOST_RESTING} scripts wait for other automations here already.",
                 code="scripts_waiting",
                 retry_after=5,
-                suggestion="Start the other automation with publish_event, which waits for nobody.",
+                suggestion="Start the other automation with publish_event, which does not wait.",
             )
         self._waits[process] = self._waits.get(process, 0) + 1
         if process not in self._resting:

@@ -195,7 +195,7 @@ def _tables(found: int | None) -> HealthCheck:
 
 
 def _staying(*, stays: bool) -> HealthCheck:
-    message = "This process stays." if stays else "This process has been told to stop."
+    message = "This process stays." if stays else "This process is stopping."
     return HealthCheck("staying", stays, message)
 
 
