@@ -574,7 +574,7 @@ async def _tell(tx: Transaction, workspace_id: UUID, made: AutomationConsent) ->
     await post_message(
         tx,
         workspace_id,
-        title=f"{made.automation[:150]} needs your consent",
+        title=f"{made.automation[:150]} waits for your consent",
         message="\n".join([_WHY[made.origin], *told, "It does not start until you agree."]),
         level="warning",
         automation_id=made.automation_id,

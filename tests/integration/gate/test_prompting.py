@@ -352,7 +352,7 @@ async def test_a_question_of_a_plan_is_answered_by_a_button(world: World) -> Non
         assert await world.press(yes) == "Approved: the run continues."
         assert (await world.bench.until(run))["output"]["approved"] is True
         # Pressed again it only says that it was answered.
-        assert "answered before" in str(await world.press(yes))
+        assert "already answered" in str(await world.press(yes))
 
         run = await _question(world, title="Publish again?")
         _, no = world.buttons()
