@@ -108,7 +108,7 @@ def _validate(
     ],
     for_programs: Json = False,
 ) -> int:
-    """Judge definitions, without a database: every problem with its place and a way out."""
+    """Check definitions: every problem, and what is missing to run them, each with a remedy."""
     from mainspring.surfaces.cli.validate import validate_files
 
     context = get_context(ctx)

@@ -1,12 +1,20 @@
-"""``validate`` and ``schema``: the language alone, without a database."""
+"""``validate`` and ``schema``: definitions in files, checked before anything is saved.
+
+A workspace that can be asked checks them as ``save`` does: it also knows which parts are missing.
+Without one, only the definition itself is checked, and the answer says so.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from mainspring.contracts.errors import Invalid, Problem
+from mainspring.contracts.errors import Finding, Invalid, Problem
+from mainspring.contracts.grant import Grant
+from mainspring.store.data_folder import is_occupied
 from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.connection import find_named_server, finish_request, open_client
 from mainspring.surfaces.cli.documents import display_name, read_definition_file
 from mainspring.surfaces.cli.offline_validation import validate_offline
 from mainspring.surfaces.cli.problems import problem_lines
@@ -23,31 +31,90 @@ if TYPE_CHECKING:
     from mainspring.surfaces.cli.screen import Screen
 
 
+@dataclass(frozen=True, slots=True)
+class _CheckedFile:
+    """A file and its report, or why it could not be read."""
+
+    name: str
+    document: Any = None
+    report: ValidationReport | None = None
+    problem: Invalid | None = None
+
+
 def validate_files(context: CommandContext, screen: Screen, files: Sequence[str]) -> int:
-    """Judges every file, also those after a bad one."""
+    """Checks every file, also those after a bad one."""
     limits = context.limits()
     vocabulary = context.doors.vocabulary(limits)
-    answers: list[dict[str, Any]] = []
-    for file in files:
-        try:
-            report = _report(file, vocabulary, limits)
-        except Invalid as problem:
-            answers.append(_unreadable(display_name(file), problem))
-            screen.say(*_failure(screen, display_name(file), problem))
+    checked = [_check(file, vocabulary, limits) for file in files]
+    checked, reason = finish_request(_check_in_workspace(context, checked))
+    answers = []
+    for file in checked:
+        if file.report is None:
+            assert file.problem is not None
+            answers.append(_unreadable(file.name, file.problem))
+            screen.say(*_failure(screen, file.name, file.problem))
             continue
-        answers.append(as_answer(display_name(file), report))
-        if report.ok:
-            screen.say(*judgement(display_name(file), report, vocabulary, screen))
+        answers.append(as_answer(file.name, file.report))
+        if file.report.ok:
+            screen.say(*judgement(file.name, file.report, vocabulary, screen))
         else:
-            screen.say(*_failure(screen, display_name(file), _refusal(report)))
+            screen.say(*_failure(screen, file.name, _refusal(file.report)))
     good = all(answer["valid"] for answer in answers)
+    if reason is not None:
+        screen.say(f"Only the definition was checked. {one_line(reason, 400)}")
     if screen.for_programs:
-        screen.answer({"valid": good, "files": answers})
+        answer: dict[str, Any] = {"valid": good, "files": answers}
+        answer["checked"] = "workspace" if reason is None else "definition"
+        screen.answer(answer if reason is None else {**answer, "reason": reason})
     return exits.DONE if good else exits.INVALID
 
 
-def _report(file: str, vocabulary: Vocabulary, limits: Limits) -> ValidationReport:
-    return validate_offline(read_definition_file(file, limits), vocabulary, limits).report
+def _check(file: str, vocabulary: Vocabulary, limits: Limits) -> _CheckedFile:
+    name = display_name(file)
+    try:
+        document = read_definition_file(file, limits)
+    except Invalid as problem:
+        return _CheckedFile(name, problem=problem)
+    return _CheckedFile(name, document, validate_offline(document, vocabulary, limits).report)
+
+
+async def _check_in_workspace(
+    context: CommandContext, files: list[_CheckedFile]
+) -> tuple[list[_CheckedFile], str | None]:
+    """The same files with what the workspace adds; or why it could not be asked."""
+    settings = context.server_settings()
+    is_named = find_named_server(context) is not None
+    if not (is_named or settings.database_url or is_occupied(settings.home)):
+        return files, (
+            f"There is no data folder at {settings.home} yet, so connections, models, mail and "
+            "addresses were not. `mainspring up` creates one; --server names another server."
+        )
+    result = []
+    try:
+        async with open_client(context) as client:
+            for file in files:
+                report = file.report
+                if report is not None and report.ok:
+                    answer = await client.request("POST", "/validate", file.document)
+                    report = _with_answer(report, answer)
+                result.append(replace(file, report=report))
+    except Problem as problem:
+        if is_named:
+            raise
+        # The folder is of an older version, or another program holds it.
+        return files, " ".join(filter(None, (problem.detail, problem.suggestion)))
+    return result, None
+
+
+def _with_answer(report: ValidationReport, answer: Mapping[str, Any]) -> ValidationReport:
+    errors = tuple(Finding(**one) for one in answer["errors"])
+    return replace(
+        report,
+        findings=errors,
+        warnings=tuple(Finding(**one) for one in answer["warnings"]),
+        grants=tuple(Grant(one["capability"], one["params"]) for one in answer["grants"]),
+        definition=None if errors else report.definition,
+    )
 
 
 def _refusal(report: ValidationReport) -> Problem:
