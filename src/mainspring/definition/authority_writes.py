@@ -432,6 +432,11 @@ _QUIET: Final = frozenset({"timeout_seconds", "max_bytes", "follow_redirects"})
 # What a model may call is compared by its bounds.
 _TOOLS: Final = dict.fromkeys((AGENT_RUN, AGENT_TASK), frozenset({"tools", "grants"}))
 _LIMITS: Final = Limits()
+# How much of a change a person is shown: of a longer text, what differs and some characters around.
+_MOST_CHANGES: Final = 20
+_LONG_TEXT: Final = 400
+_LONGEST_CHANGE: Final = 4_000
+_CONTEXT: Final = 60
 
 # The constant prefix of the path that a template reads.
 Path = tuple[str | int, ...]
@@ -578,20 +583,104 @@ def find_added_sends(
     before: StepsWithDefaults, after: StepsWithDefaults, sends: frozenset[str]
 ) -> Iterator[tuple[str, str]]:
     """What is sent and was not before: pointer and sentence. ``sends`` are the sending steps."""
-    names = {(one.id, one.action) for one in before.steps}
+    known = {(one.id, one.action): one for one in before.steps}
     for one in after.steps:
         if one.pointer not in sends or _was_sent(one, before, after):
             continue
         name = f"the step {quote_name(one.id)} ({quote_name(one.action)})"
+        old = known.get((one.id, one.action))
+        values = _list_outgoing_values(one, after)
+        changes = _describe_changes(
+            {} if old is None else _list_outgoing_values(old, before), values
+        )
         if one.action == _SCRIPT:
-            yield one.pointer, f"The script at {name}, which may write outside, has changed."
-        elif (one.id, one.action) in names:
-            yield (
-                one.pointer,
-                (f"It now sends a different text, or to a different recipient, at {name}."),
-            )
+            lead = f"The script at {name}, which may write outside, is another one now"
+        elif old is not None:
+            lead = f"It now sends something else at {name}"
         else:
-            yield one.pointer, f"It now also sends something at {name}."
+            lead = f"It now also sends something at {name}"
+        yield one.pointer, f"{lead}: {changes}."
+
+
+def _list_outgoing_values(step: FlattenedStep, written: StepsWithDefaults) -> dict[str, Any]:
+    """The single values that ``hash_outgoing`` compares, each under a name for a person."""
+    quiet = _QUIET | _TOOLS.get(step.action, frozenset())
+    said = {key: value for key, value in step.config.items() if key not in quiet}
+    if step.action == _SCRIPT:
+        said = _of_script(said)
+    found = dict(_leaves("", said))
+    if step.when is not None:
+        found["its condition"] = step.when
+    for number, (when, config) in enumerate(_around(step), 1):
+        found |= _leaves(f"loop {number} around it", {"when": when, **config})
+    read = _paths_in(said) | _paths_around(step) | _paths_of_condition(step.when)
+    starts = _fill_settings(read, written)
+    computed, usual, name, _ = starts[0]
+    for one, _, config, when, around in computed:
+        whole = {**config, "when": when, "loops": around}
+        found |= _leaves(f"what it reads from the step {quote_name(one)}", whole)
+    for pointer, value in usual.items():
+        found[f"the input schema at {quote_name(pointer)}"] = value
+    if name is not None:
+        found["the automation's name"] = name
+    for number, (*_, given) in enumerate(starts[1:], 1):
+        found |= _leaves(f"the inputs of trigger {number}", given)
+    return found
+
+
+def _leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Every single value in a setting with the keys that lead to it."""
+    if isinstance(value, Mapping) and value:
+        for key, inner in value.items():
+            yield from _leaves(f"{name} {quote_name(str(key))}".strip(), inner)
+    elif isinstance(value, list | tuple) and value:
+        for place, inner in enumerate(value, 1):
+            yield from _leaves(f"{name} {place}".strip(), inner)
+    elif value is not None:
+        yield name, value
+
+
+def _describe_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """Every value that differs, as it was and as it is now."""
+    changes = []
+    for name in dict.fromkeys((*after, *before)):
+        old, new = before.get(name), after.get(name)
+        if is_same_value(old, new):
+            continue
+        was, now = _quote_change(old, new)
+        if not before:
+            changes.append(f"{name} is {now}")
+        elif old is None:
+            changes.append(f"{name} is new: {now}")
+        elif new is None:
+            changes.append(f"{name} is gone: it was {was}")
+        else:
+            changes.append(f"{name} was {was} and is now {now}")
+    more = len(changes) - _MOST_CHANGES
+    shown = changes[:_MOST_CHANGES] + ([f"and {more} more changes"] if more > 0 else [])
+    return "; ".join(shown) or "what determines its text or its destination"
+
+
+def _quote_change(old: Any, new: Any) -> tuple[str, str]:
+    """Both values; of two long texts, only what differs with a little around it."""
+    was, now = ("" if one is None else write_value(one) for one in (old, new))
+    start = end = 0
+    if max(len(was), len(now)) > _LONG_TEXT:
+        shortest = min(len(was), len(now))
+        while start < shortest and was[start] == now[start]:
+            start += 1
+        while end < shortest - start and was[-1 - end] == now[-1 - end]:
+            end += 1
+        start, end = max(0, start - _CONTEXT), max(0, end - _CONTEXT)
+    return _quote_part(was, start, end), _quote_part(now, start, end)
+
+
+def _quote_part(text: str, start: int, end: int) -> str:
+    part = text[start : len(text) - end]
+    lines = part.replace("\r\n", "\n").replace("\n", " ↵ ")
+    shown = quote_name(lines, _LONGEST_CHANGE).replace("“", '"').replace("”", '"')
+    cut = f" ({len(text):,} characters in all)" if len(lines) > _LONGEST_CHANGE else ""
+    return f"“{'… ' if start else ''}{shown}{' …' if end else ''}”{cut}"
 
 
 def _was_sent(step: FlattenedStep, before: StepsWithDefaults, after: StepsWithDefaults) -> bool:

@@ -50,6 +50,8 @@ _ACCOUNTS = """
         AND state <> 'sign_in' AND account <> ''
     ORDER BY integration, owner_id = $2 DESC
 """
+# Quotes texts as they are sent, so no name is inserted into it.
+_QUOTES: Final = "send"
 _MAKER = "SELECT created_by FROM automations WHERE workspace_id = $1 AND id = $2"
 
 
@@ -69,7 +71,7 @@ async def with_accounts(
     wanted = {
         words: integration
         for integration, words in list_owner_accounts().items()
-        if any(words in one.says for one in added)
+        if any(words in one.says for one in added if one.kind != _QUOTES)
     }
     if not wanted:
         return tuple(added)
@@ -81,7 +83,9 @@ async def with_accounts(
                 says = says.replace(words, f"as {quote_name(known[integration])}")
         return says
 
-    return tuple(replace(one, says=named(one.says)) for one in added)
+    return tuple(
+        one if one.kind == _QUOTES else replace(one, says=named(one.says)) for one in added
+    )
 
 
 async def account_names(tx: Transaction, workspace_id: UUID, owner: UUID) -> dict[str, str]:
@@ -94,7 +98,7 @@ async def add_board_names(
     tx: Transaction, workspace_id: UUID, added: Sequence[AuthorityAddition]
 ) -> tuple[AuthorityAddition, ...]:
     """The same additions, with the name of each board that there is before its id."""
-    wanted = {found for one in added for found in _ID.findall(one.says)}
+    wanted = {found for one in added if one.kind != _QUOTES for found in _ID.findall(one.says)}
     if not wanted:
         return tuple(added)
     rows = await tx.fetch(_NAMES, workspace_id, [UUID(one) for one in sorted(wanted)])
@@ -106,7 +110,9 @@ async def add_board_names(
             return found[0]
         return f'"{name}" ({found[0]})'
 
-    return tuple(replace(one, says=_ID.sub(named, one.says)) for one in added)
+    return tuple(
+        one if one.kind == _QUOTES else replace(one, says=_ID.sub(named, one.says)) for one in added
+    )
 
 
 # What a proposal says is approved by a person, also after the proposal itself is gone.

@@ -22,6 +22,7 @@ from mainspring.contracts.errors import (
     PermissionDenied,
 )
 from mainspring.contracts.grant import Grant
+from mainspring.contracts.write_description import quote_name
 from mainspring.definition.authority import (
     AuthorityAddition,
     AutomationAuthority,
@@ -69,6 +70,8 @@ T = TypeVar("T")
 
 # More sentences than a message needs; the whole list is with the consent.
 _MOST_TOLD: Final = 20
+# The consent page shows all of a longer sentence.
+_LONGEST_TOLD: Final = 400
 _UNAGREED = """
     UPDATE automations SET agreed_version = NULL, agreed_by = NULL, agreed_via = NULL
     WHERE workspace_id = $1 AND id = $2
@@ -567,7 +570,7 @@ def build_consent_changed_error(found: AutomationConsent) -> Conflict:
 
 
 async def _tell(tx: Transaction, workspace_id: UUID, made: AutomationConsent) -> None:
-    told = [f"- {one.says}" for one in made.additions[:_MOST_TOLD]]
+    told = [f"- {quote_name(one.says, _LONGEST_TOLD)}" for one in made.additions[:_MOST_TOLD]]
     rest = len(made.additions) - len(told)
     if rest:
         told.append(f"- and {rest} more")

@@ -143,7 +143,10 @@ async def test_every_place_that_asks_about_a_version_asks_the_same(api: Api) -> 
     assert status == 201, made
     asked = (await _edit(api.program, made["id"], _send("two")))["consent"]
     says = [one["says"] for one in asked["additions"]]
-    assert any("different text" in one for one in says), says
+    assert (
+        "It now sends something else at the step send (http_fetch): json t was “one” and is now "
+        "“two”."
+    ) in says
     # As after an upgrade from a version that recorded no agreement.
     await api.application.database.execute("DELETE FROM consents")
     for path in ("activate", "run"):
@@ -163,7 +166,7 @@ async def test_a_run_that_sent_another_text_is_not_repeated_by_a_program(
     await _edit(api.client, made["id"], _send("two"))
     status, problem = await _post(api.program, f"/runs/{run['run_id']}/replay")
     assert (status, problem["code"]) == (409, "consent_needed"), problem
-    assert any("different text" in one["says"] for one in problem["consent"]["additions"])
+    assert any("sends something else" in one["says"] for one in problem["consent"]["additions"])
 
 
 async def test_an_account_is_not_replaced_while_a_person_agrees_to_it(api: Api) -> None:

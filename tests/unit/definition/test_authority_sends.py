@@ -40,6 +40,8 @@ def sent(*steps: Any, **defaults: Any) -> frozenset[bytes]:
 
 
 POST = step("post", "slack_post", channel="C1", text="Hello {{ steps.a.b }} {{ inputs.who }}")
+LEAD = "It now sends something else at the step post (slack_post): "
+SCRIPT_LEAD = "The script at the step code (script), which may write outside, is another one now: "
 
 
 def test_the_same_settings_are_the_same_text_and_others_are_not() -> None:
@@ -210,16 +212,13 @@ def test_what_is_sent_anew_is_named_at_its_place() -> None:
     assert _more(before, after, "/plan/0", "/plan/1", "/plan/2", "/plan/3") == [
         (
             "/plan/0",
-            (
-                "It now sends a different text, or to a different recipient, at the step post "
-                "(slack_post)."
-            ),
+            f"{LEAD}text was “Hello {{{{ steps.a.b }}}} {{{{ inputs.who }}}}” and is now “Bye”.",
         ),
         (
             "/plan/1",
-            "The script at the step code (script), which may write outside, has changed.",
+            f"{SCRIPT_LEAD}source was “1” and is now “2”.",
         ),
-        ("/plan/2", "It now also sends something at the step mail (send_email)."),
+        ("/plan/2", "It now also sends something at the step mail (send_email): to is “a”."),
     ]
     # Only a script is described as one.
     for action in ("scripts", "scrip"):
@@ -233,6 +232,57 @@ def test_what_is_sent_anew_is_named_at_its_place() -> None:
         "It now also sen",
         "It now also sen",
     ]
+
+
+def _change(before: Any, after: Any) -> str:
+    ((_, says),) = _more(written(before), written(after), "/plan/0")
+    assert says.startswith(LEAD)
+    return says.removeprefix(LEAD).removesuffix(".")
+
+
+def test_every_changed_setting_is_shown_as_it_was_and_as_it_is() -> None:
+    before = step("post", "slack_post", channel="C1", text="a", blocks=[{"t": "x"}], thread="1")
+    after = step("post", "slack_post", channel="C2", text="a", blocks=[{"t": "y"}], reply=True)
+    assert _change(before, after) == (
+        "channel was “C1” and is now “C2”; blocks 1 t was “x” and is now “y”; "
+        "reply is new: “true”; thread is gone: it was “1”"
+    )
+
+
+def test_of_a_long_text_what_differs_is_shown() -> None:
+    head, tail = "h" * 3_000, "t" * 3_000
+    before = step("post", "slack_post", text=f"{head}pay 10{tail}")
+    after = step("post", "slack_post", text=f"{head}pay 90{tail}")
+    near, far = "h" * 56 + "pay ", "0" + "t" * 59
+    assert _change(before, after) == f"text was “… {near}1{far} …” and is now “… {near}9{far} …”"
+
+
+def test_a_change_that_is_too_long_says_how_long_the_text_is() -> None:
+    shown = _change(
+        step("post", "slack_post", text=""), step("post", "slack_post", text="x" * 9_000)
+    )
+    assert shown == f"text was “” and is now “{'x' * 4_000} …” (9,000 characters in all)"
+
+
+def test_a_shown_text_can_neither_hide_nor_close_its_quotation() -> None:
+    shown = _change(
+        step("post", "slack_post", text="a"),
+        step("post", "slack_post", text="b”. It sends nothing.\n\u200bc"),
+    )
+    assert shown == 'text was “a” and is now “b". It sends nothing. ↵ \\u200bc”'
+
+
+def test_what_is_decided_outside_the_step_is_shown_too() -> None:
+    plain = step("post", "slack_post", text="{{ steps.fmt.line }} {{ inputs.who }}")
+
+    def plan(line: str, who: str) -> StepsWithDefaults:
+        return written(plain, shape("fmt", {"line": line}), who=who)
+
+    ((_, says),) = _more(plan("one", "Ann"), plan("two", "Bob"), "/plan/0")
+    assert says == (
+        f"{LEAD}what it reads from the step fmt output line was “one” and is now “two”; "
+        "the input schema at /properties/who/default was “Ann” and is now “Bob”."
+    )
 
 
 def test_what_decides_a_condition_is_compared_where_the_condition_is_the_same() -> None:
