@@ -418,14 +418,18 @@ class AccountConnectionService:
             row = await rows.find_member_account(tx, actor.workspace_id, actor.id, integration.id)
         if row is None:
             return False, None
-        token, note = await self._last_token(row), None
+        note = None
 
         async def work(tx: Transaction) -> bool:
             await self._check_removing(tx, actor, integration, row)
             await parts.changed(tx, row, "disconnected")
             return await rows.remove(tx, row)
 
-        gone = await inside.run_retrying(work)
+        # A renewal under way ends first: otherwise its new token is lost here and stays valid at
+        # the provider.
+        async with parts.lines.tokens.held(row):
+            token = await self._last_token(row)
+            gone = await inside.run_retrying(work)
         if token is not None and row.auth == "oauth":
             note = await (await self._signing()).revoke(integration, row, token)
         return gone and row.state != "sign_in", note

@@ -46,10 +46,11 @@ from mainspring.contracts.errors import PermissionDenied, Problem, ReconnectRequ
 from mainspring.contracts.roles import Permission, check_may
 from mainspring.store.database import WorkspaceDatabase
 from mainspring.workspace.accounts import clients, rows, sign_ins
+from mainspring.workspace.consent_rows import hold_agreements
 from mainspring.workspace.sign_in_state import unknown_state_error
 
 if TYPE_CHECKING:
-    from mainspring.contracts.context import Actor
+    from mainspring.contracts.context import Actor, Transaction
     from mainspring.contracts.integration import Integration
     from mainspring.workspace.accounts.clients import OAuthClient
     from mainspring.workspace.accounts.rows import AccountRow
@@ -130,14 +131,20 @@ class AccountOAuthFlow:
             # has agreed to for this client, this connection as it was before included.
             granted = await self._exchange_code(integration, client, back.kept, brought)
             account = await self._tried(actor, integration, row, granted)
-            made = await parts.lines.tokens.keep(row, granted, client, renewal=False)
-        async with parts.database.transaction() as tx:
-            await rows.name_account(tx, made, account)
-            await rows.mark_ok(tx, made)
-            if shared:
-                await rows.transfer_account(tx, made, actor.id)
-            made = await rows.find(tx, space, made.id)
-            await parts.changed(tx, made, describe_connection_change(row, made))
+
+            async def complete(tx: Transaction, made: AccountRow) -> AccountRow:
+                # An agreement names the account that is used, so the tokens and the name of
+                # another account are committed together and not while somebody agrees.
+                await hold_agreements(tx, space)
+                await rows.name_account(tx, made, account)
+                await rows.mark_ok(tx, made)
+                if shared:
+                    await rows.transfer_account(tx, made, actor.id)
+                made = await rows.find(tx, space, made.id)
+                await parts.changed(tx, made, describe_connection_change(row, made))
+                return made
+
+            made = await parts.lines.tokens.keep(row, granted, client, complete)
         return AccountSignInResult(integration, made, _note(integration, granted))
 
     async def revoke(self, integration: Integration, row: AccountRow, token: str) -> str | None:

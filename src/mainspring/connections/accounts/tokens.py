@@ -10,7 +10,7 @@ somebody has signed in anew is dropped.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -31,6 +31,7 @@ from mainspring.workspace.accounts.rows import AccountRow
 
 if TYPE_CHECKING:
     from mainspring.contracts.clock import Clock
+    from mainspring.contracts.context import Transaction
     from mainspring.contracts.integration import Integration
     from mainspring.store.database import Connection, Database
     from mainspring.workspace.accounts.clients import OAuthClient
@@ -177,12 +178,18 @@ class AccountTokenManager:
         return await self._renewed(integration, row, refused)
 
     async def keep(
-        self, row: AccountRow, granted: ProviderTokenResponse, client: OAuthClient, *, renewal: bool
+        self,
+        row: AccountRow,
+        granted: ProviderTokenResponse,
+        client: OAuthClient,
+        complete: Callable[[Transaction, AccountRow], Awaitable[AccountRow]] | None = None,
     ) -> AccountRow:
-        """Seals new tokens; a renewal without a new renewal token leaves the one that is there.
+        """Stores new tokens; a renewal without a new renewal token leaves the one that is there.
 
-        A renewal of what was there before a later signing in changes nothing.
+        A renewal of what was there before a later sign-in changes nothing. ``complete`` is what a
+        sign-in writes in the same transaction; a renewal has none.
         """
+        renewal = complete is None
         sealed = {TOKEN: granted.access, REFRESH: granted.refresh}
         ends = None
         if granted.lasts is not None:
@@ -202,7 +209,8 @@ class AccountTokenManager:
                     await rows.delete_secrets(tx, row, keep=frozenset(put))
                     scopes = granted.scopes or frozenset()
                     await rows.mark_signed_in(tx, row, scopes, client.id, ends)
-                return await rows.find(tx, row.workspace_id, row.id)
+                made = await rows.find(tx, row.workspace_id, row.id)
+                return made if complete is None else await complete(tx, made)
 
         # There is no second answer, so this one is not given up with a lost connection.
         return await self._database.retrying(store)
@@ -249,7 +257,7 @@ class AccountTokenManager:
         except TokenEndpointError as refusal:
             why = _describe_refusal(integration, refusal, lost=lost)
             return await self._mark_signed_out(row, reconnect_error(integration, row, why))
-        return await self.keep(row, granted, client, renewal=True)
+        return await self.keep(row, granted, client)
 
     async def _means(
         self, integration: Integration, row: AccountRow

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import httpx2
@@ -9,10 +12,13 @@ import pytest
 
 from mainspring.contracts.roles import Role
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
+from mainspring.workspace.consent_rows import hold_accounts
+from mainspring.workspace.sealing import connection_scope
 from tests.kit.accounts import SCOPES, Accounts
 from tests.kit.doubles.oauth_provider import ACCOUNT, CLIENT, CLIENT_SECRET
 from tests.kit.people import browser, make_person
 
+WAITING = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
@@ -21,6 +27,15 @@ async def connected(here: Accounts, name: str = "notebook") -> httpx2.Response:
     path, query = await here.left(name)
     async with browser(here.api, FIRST_MEMBER) as mine:
         return await mine.client.get(path, params={**query, "again": "1"})
+
+
+async def _row(here: Accounts) -> Mapping[str, Any]:
+    found = await here.application.database.fetchrow(
+        "SELECT workspace_id, id, account FROM integration_connections "
+        "WHERE integration = 'notebook'"
+    )
+    assert found is not None
+    return dict(found)
 
 
 async def test_bad_input_is_named_and_connects_nothing(here: Accounts) -> None:
@@ -188,6 +203,49 @@ async def test_a_failed_sign_in_leaves_what_was_connected_before_at_work(here: A
     assert [one.status_code for one in less] == [403, 403]
     assert [one.status_code for one in reads] == [200, 200], reads[0].text
     assert here.provider.asked_for("revoke") == []
+
+
+async def test_another_account_is_not_signed_in_to_while_a_person_agrees(here: Accounts) -> None:
+    assert (await connected(here)).status_code == 200
+    row = await _row(here)
+    scope = connection_scope(row["workspace_id"], row["id"])
+    vault, database = here.application.vault, here.application.database
+    token = await vault.reveal(scope, ["token"])
+    here.provider.account = "other@example.org"
+    async with database.transaction() as tx:
+        # As an agreement does that has shown the account by its name.
+        await hold_accounts(tx, row["workspace_id"])
+        signing_in = asyncio.create_task(connected(here))
+        async with asyncio.timeout(60):
+            while not signing_in.done() and not await database.fetchval(WAITING):
+                await asyncio.sleep(0.02)
+        assert not signing_in.done()
+        assert await vault.reveal(scope, ["token"]) == token
+        assert (await _row(here))["account"] == ACCOUNT
+    assert (await signing_in).status_code == 200
+    assert await vault.reveal(scope, ["token"]) != token
+    assert (await _row(here))["account"] == "other@example.org"
+
+
+async def test_disconnecting_waits_for_a_renewal_and_revokes_its_token(here: Accounts) -> None:
+    assert (await connected(here)).status_code == 200
+    row = await _row(here)
+    scope = connection_scope(row["workspace_id"], row["id"])
+    vault, database = here.application.vault, here.application.database
+    async with database.transaction() as tx:
+        # As a renewal in another process does.
+        await tx.execute(
+            "SELECT pg_advisory_xact_lock(hashtextextended('renew ' || $1, 0))", str(row["id"])
+        )
+        leaving = asyncio.create_task(here.ask("DELETE", "/integrations/notebook/connection"))
+        async with asyncio.timeout(60):
+            while not leaving.done() and not await database.fetchval(WAITING):
+                await asyncio.sleep(0.02)
+        assert not leaving.done()
+        await vault.put(tx, scope, "refresh_token", "rotated-0123456789")
+    assert await leaving == {"disconnected": True}
+    (revoked,) = here.provider.asked_for("revoke")
+    assert revoked["token"] == "rotated-0123456789"
 
 
 async def test_a_grant_is_revoked_with_the_last_connection_that_uses_it(here: Accounts) -> None:
