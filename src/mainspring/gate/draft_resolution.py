@@ -79,7 +79,7 @@ async def resolve_draft(
 def _problem(row: Mapping[str, Any]) -> Problem:
     what = row["preview"][:_SHOWN]
     if row["status"] == "discarded":
-        why = f" {row['reason']}" if row["reason"] else ""
+        why = f" (reason: {row['reason']})" if row["reason"] else ""
         return PermissionDenied(f"A person declined this write: {what}{why}", code=DECLINED)
     if row["status"] == "expired":
         return Expired(

@@ -38,6 +38,7 @@ from mainspring.workspace.consent_rows import (
     is_from_words,
     list_agreed_by_upgrade,
     list_consents,
+    matches_unsaved_proposal,
 )
 from mainspring.workspace.consents import (
     answer_consent,
@@ -46,7 +47,6 @@ from mainspring.workspace.consents import (
     get_consent_channel,
     may_agree,
 )
-from mainspring.workspace.proposals import matches_unsaved_proposal
 from mainspring.workspace.repeat_consents import keep_repeat_answer, load_repeat_consent
 
 if TYPE_CHECKING:

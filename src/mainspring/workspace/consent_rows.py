@@ -33,7 +33,6 @@ from mainspring.definition.strict_json import encode_canonical, is_same_value
 from mainspring.definition.traits import DefinitionTraits, read_stored_traits
 from mainspring.definition.upgrade import upgrade
 from mainspring.workspace.inbox import mark_consent_read
-from mainspring.workspace.proposals import matches_unsaved_proposal
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -116,6 +115,17 @@ async def add_board_names(
 
 
 # What a proposal says is approved by a person, also after the proposal itself is gone.
+_UNSAVED_PROPOSAL = """
+    SELECT p.id FROM automation_versions v
+    JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
+    JOIN proposals p ON p.workspace_id = v.workspace_id AND p.saved_at IS NULL
+    WHERE v.workspace_id = $1 AND v.automation_id = $2 AND v.version = $3
+      AND jsonb_path_query_array((p.body -> 'document')::jsonb, '$.plan[*].step_id')
+        = jsonb_path_query_array(d.document::jsonb, '$.plan[*].step_id')
+      AND jsonb_path_query_array((p.body -> 'document')::jsonb, '$.plan[*].action')
+        = jsonb_path_query_array(d.document::jsonb, '$.plan[*].action')
+    LIMIT 1
+"""
 _PROPOSES: Final = "propose_automation"
 _WORDS: Final = AuthorityAddition(
     "review",
@@ -128,6 +138,13 @@ _WORDS: Final = AuthorityAddition(
 def is_from_words(added: Sequence[AuthorityAddition]) -> bool:
     """Whether a question is about a proposal that a program has saved."""
     return any(one.capability == _PROPOSES for one in added)
+
+
+async def matches_unsaved_proposal(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int
+) -> bool:
+    """Whether a version has the plan of a proposal that no person has saved."""
+    return await tx.fetchrow(_UNSAVED_PROPOSAL, workspace_id, automation_id, version) is not None
 
 
 async def mark_words(

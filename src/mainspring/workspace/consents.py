@@ -22,7 +22,6 @@ from mainspring.contracts.errors import (
     PermissionDenied,
 )
 from mainspring.contracts.grant import Grant
-from mainspring.contracts.write_description import quote_name
 from mainspring.definition.authority import (
     AuthorityAddition,
     AutomationAuthority,
@@ -570,7 +569,8 @@ def build_consent_changed_error(found: AutomationConsent) -> Conflict:
 
 
 async def _tell(tx: Transaction, workspace_id: UUID, made: AutomationConsent) -> None:
-    told = [f"- {quote_name(one.says, _LONGEST_TOLD)}" for one in made.additions[:_MOST_TOLD]]
+    says = [one.says for one in made.additions[:_MOST_TOLD]]
+    told = [f"- {one if len(one) <= _LONGEST_TOLD else one[:_LONGEST_TOLD] + ' …'}" for one in says]
     rest = len(made.additions) - len(told)
     if rest:
         told.append(f"- and {rest} more")

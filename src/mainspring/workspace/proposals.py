@@ -58,17 +58,6 @@ _SAVED = f"""
 """
 # Whether a version of an automation has the plan of a proposal that no person has saved: the same
 # steps with the same actions, whatever their settings, triggers and names are.
-_WRITTEN = """
-    SELECT p.id FROM automation_versions v
-    JOIN definitions d ON d.workspace_id = v.workspace_id AND d.hash = v.definition_hash
-    JOIN proposals p ON p.workspace_id = v.workspace_id AND p.saved_at IS NULL
-    WHERE v.workspace_id = $1 AND v.automation_id = $2 AND v.version = $3
-      AND jsonb_path_query_array((p.body -> 'document')::jsonb, '$.plan[*].step_id')
-        = jsonb_path_query_array(d.document::jsonb, '$.plan[*].step_id')
-      AND jsonb_path_query_array((p.body -> 'document')::jsonb, '$.plan[*].action')
-        = jsonb_path_query_array(d.document::jsonb, '$.plan[*].action')
-    LIMIT 1
-"""
 _DROP = "DELETE FROM proposals WHERE workspace_id = $1 AND id = $2 AND saved_at IS NULL"
 _EXPIRED = """
     DELETE FROM proposals WHERE (workspace_id, id) IN (
@@ -184,13 +173,6 @@ async def mark_saved(
     """Record the automation that a locked proposal became."""
     row = await tx.fetchrow(_SAVED, workspace_id, proposal_id, automation_id, version, by)
     return StoredProposal(**dict(row))
-
-
-async def matches_unsaved_proposal(
-    tx: Transaction, workspace_id: UUID, automation_id: UUID, version: int
-) -> bool:
-    """Whether a version has the plan of a proposal that no person has saved."""
-    return await tx.fetchrow(_WRITTEN, workspace_id, automation_id, version) is not None
 
 
 async def drop_proposal(tx: Transaction, workspace_id: UUID, proposal_id: UUID) -> None:
