@@ -1,6 +1,6 @@
 """Adds requirements to an area of ``docs/requirements/``.
 
-    python -m scripts.add_requirements door < rows.txt
+    python -m scripts.add_requirements gate < rows.txt
 
 A row is a line ``A-056 | sentence | tests/…/test_x.py::test_y, tests/…``. A number that is
 there already, in whatever area, keeps its sentence and gets the tests it did not have.

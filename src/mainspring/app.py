@@ -115,7 +115,7 @@ class Application:
     passwords: PasswordVerifier
     egress: Egress
     # The pool of MCP clients for the servers that workspaces are connected to.
-    outside: McpClientPool
+    mcp_clients: McpClientPool
     # The model providers, unless the caller passed its own.
     providers: ProviderModels
     mailer: Mailer
@@ -134,7 +134,7 @@ class Application:
     # Runs scripts; None in an application that only validates them.
     script_runner: ScriptRunner | None = None
     # The clients for members' connections to integrations.
-    lines: AccountConnections | None = None
+    account_connections: AccountConnections | None = None
     # Where traces and metrics are sent, if configured.
     telemetry: TelemetryExporter = field(default_factory=lambda: TelemetryExporter(None))
 
@@ -159,7 +159,7 @@ async def open_application(
         stack.push_async_callback(application.telemetry.aclose)
         stack.push_async_callback(application.blobs.aclose)
         stack.push_async_callback(application.egress.aclose)
-        stack.push_async_callback(application.outside.aclose)
+        stack.push_async_callback(application.mcp_clients.aclose)
         stack.push_async_callback(application.providers.aclose)
         stack.push_async_callback(application.wakeup_sender.aclose)
         stack.push_async_callback(application.hints.aclose)
@@ -267,7 +267,7 @@ def build_application(
         vault=vault,
         passwords=PasswordVerifier(),
         egress=egress,
-        outside=outside,
+        mcp_clients=outside,
         providers=providers,
         mailer=mailer,
         push=push,
@@ -281,7 +281,7 @@ def build_application(
         control=RunControl(database, wakeup_sender, hints),
         embedder=embedder,
         script_runner=script_runner,
-        lines=lines,
+        account_connections=lines,
         telemetry=TelemetryExporter(settings.otlp_url),
     )
 
@@ -422,13 +422,13 @@ async def run_background_loops(application: Application, stop: asyncio.Event) ->
         "schedules": build_scheduler(application).run,
         "events": matcher.reader.run,
         "alerts": alerts.run,
-        "tools": McpToolDiscovery(database, application.outside, application.clock, limits).run,
+        "tools": McpToolDiscovery(database, application.mcp_clients, application.clock, limits).run,
         "order": Housekeeper(database, application.blobs, application.clock, limits).run,
         "reminders": DraftReminders(database).run,
         "push": PushDelivery(database, application.push).run,
     }
-    if application.lines is not None:
-        chats = MemberChats(application.lines, application.clock, settings.address)
+    if application.account_connections is not None:
+        chats = MemberChats(application.account_connections, application.clock, settings.address)
         answers = ButtonPressConsumer(database, application.gate, chats)
         duties["prompts"] = PromptDelivery(
             database, chats, application.mailer if mails(settings) else None, settings.owner_mail
@@ -458,7 +458,7 @@ async def run_background_loops(application: Application, stop: asyncio.Event) ->
 
 def _interactions(application: Application) -> InteractionReceiver:
     """Receives buttons and commands from chat providers."""
-    lines = application.lines
+    lines = application.account_connections
     chats = (
         None
         if lines is None
@@ -489,7 +489,7 @@ def application_services(application: Application) -> ApplicationServices:
         push=application.push,
         wakeup_sender=application.wakeup_sender,
         dispatcher=application.dispatcher,
-        desk=WebhookReceiver(
+        webhook_receiver=WebhookReceiver(
             application.database, application.dispatcher, application.vault, application.limits
         ),
         control=application.control,

@@ -51,7 +51,7 @@ WHOLE = {
 }
 
 # What code calls the services or the application, which hold the unscoped database.
-OWNERS = {"app", "application", "application_services", "house", "rooms", "self", "services"}
+OWNERS = {"app", "application", "application_services", "self", "services"}
 
 
 def _users() -> Iterator[tuple[str, int]]:

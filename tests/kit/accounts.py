@@ -294,7 +294,7 @@ async def house_of(settings: Settings, provider: OAuthProvider) -> AsyncIterator
     finally:
         await application.gate.aclose()
         await application.wakeup_sender.aclose()
-        await application.outside.aclose()
+        await application.mcp_clients.aclose()
         await application.providers.aclose()
         await application.egress.aclose()
         await application.blobs.aclose()

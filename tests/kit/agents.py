@@ -126,7 +126,7 @@ async def agents_bench(
     finally:
         await application.gate.aclose()
         await application.wakeup_sender.aclose()
-        await application.outside.aclose()
+        await application.mcp_clients.aclose()
         await application.egress.aclose()
 
 

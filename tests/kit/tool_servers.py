@@ -151,7 +151,7 @@ async def opened(
             await application.script_runner.aclose()
         await application.gate.aclose()
         await application.wakeup_sender.aclose()
-        await application.outside.aclose()
+        await application.mcp_clients.aclose()
         await application.providers.aclose()
         await application.egress.aclose()
         await application.blobs.aclose()

@@ -80,7 +80,7 @@ _LINE = """
     SELECT id FROM line
 """
 _HOLD = f"""
-    SELECT workspace_id, id, {STATUS} AS stands, {OUTCOME} AS came_to, run_id, actor_id,
+    SELECT workspace_id, id, {STATUS} AS current_status, {OUTCOME} AS came_to, run_id, actor_id,
         automation_id, version, revision, answered_by, bound_hash, capability
     FROM drafts WHERE workspace_id = $1 AND id = ANY($2) ORDER BY id FOR UPDATE
 """
@@ -114,7 +114,7 @@ async def repeat_draft(
     line = await _lock_repeat_chain(tx, space, draft_id)
     newest = line[-1]
     check_can_edit(actor, newest)
-    waiting = next((one for one in line if one["stands"] == "pending"), None)
+    waiting = next((one for one in line if one["current_status"] == "pending"), None)
     if waiting is not None and waiting["id"] != draft_id:
         return waiting["id"], False
     for one in line:
@@ -143,7 +143,7 @@ async def _lock_repeat_chain(
 async def _check_may_redraft(tx: Transaction, actor: Actor, row: Mapping[str, Any]) -> None:
     """What its author has let go of is theirs to want again."""
     whose = row["answered_by"]
-    if row["stands"] != "discarded" or whose in (None, actor.id):
+    if row["current_status"] != "discarded" or whose in (None, actor.id):
         return
     if whose in await find_draft_authors(tx, row):
         raise PermissionDenied(
@@ -154,7 +154,7 @@ async def _check_may_redraft(tx: Transaction, actor: Actor, row: Mapping[str, An
 
 
 def _check_over(row: Mapping[str, Any]) -> None:
-    stands, came_to = row["stands"], row["came_to"]
+    status, came_to = row["current_status"], row["came_to"]
     if row["bound_hash"] is None:
         # Held before drafts could be confirmed: where its secrets belong was not recorded.
         raise Conflict(
@@ -163,15 +163,15 @@ def _check_over(row: Mapping[str, Any]) -> None:
             code="draft_too_old",
             suggestion="Replay its run to make a draft that can be confirmed.",
         )
-    if stands in ("expired", "discarded") or (stands == "failed" and came_to == "not_sent"):
+    if status in ("expired", "discarded") or (status == "failed" and came_to == "not_sent"):
         return
-    if stands == "pending":
+    if status == "pending":
         raise Conflict(
             "This draft is still waiting, so there is nothing to repeat.",
             code="draft_waits",
             suggestion="Confirm it, or edit it first.",
         )
-    if came_to == "unknown" or stands == "sending":
+    if came_to == "unknown" or status == "sending":
         raise Conflict(
             "This draft may already have been sent, so it is not drafted again.",
             code="send_in_doubt",

@@ -103,7 +103,7 @@ _MOST_PREVIEWS: Final = 2_000
 # While it is sent, its result is still to come.
 _OPEN: Final = frozenset({"pending", "sending"})
 _READ = f"""
-    SELECT d.*, {STATUS} AS stands, {OUTCOME} AS came_to FROM drafts d
+    SELECT d.*, {STATUS} AS current_status, {OUTCOME} AS came_to FROM drafts d
     WHERE d.workspace_id = $1 AND d.id = $2
 """
 
@@ -159,7 +159,7 @@ async def wait_for_answer(
             raise missing_draft_error()
         now = loop.time()
         is_dismissed = wait.dismissed is not None and wait.dismissed()
-        if found["stands"] not in _OPEN or now >= deadline or is_dismissed:
+        if found["current_status"] not in _OPEN or now >= deadline or is_dismissed:
             return dict(found)
         if wait.report is not None and now >= report_at:
             await wait.report(f"Waiting for a person for {now - began:.0f} s.")
@@ -225,7 +225,7 @@ _NAMED = "SELECT capability FROM drafts WHERE workspace_id = $1 AND id = $2"
 # Held before it is read: how long it waits for that must not count as before its end.
 _HOLD = "SELECT FROM drafts WHERE workspace_id = $1 AND id = $2 FOR UPDATE"
 _TAKE = f"""
-    SELECT d.*, {STATUS} AS stands, {OUTCOME} AS came_to FROM drafts d
+    SELECT d.*, {STATUS} AS current_status, {OUTCOME} AS came_to FROM drafts d
     WHERE d.workspace_id = $1 AND d.id = $2
 """
 _UNDER = """
@@ -388,11 +388,11 @@ class DraftSender:
         policy = await load_approval_policy(tx, ask.actor.workspace_id)
         authors = await find_draft_authors(tx, row)
         _check_decider(ask, row, edit, policy, authors)
-        if row["stands"] in ("confirmed", "failed") and edit.sends:
+        if row["current_status"] in ("confirmed", "failed") and edit.sends:
             return Unchanged(_describe_outcome(row, _read_outcome(row)))
         # Who finds it taken by this very call has only lost sight of their own commit.
-        ours = row["stands"] == "sending" and row["call_id"] == call_id
-        if not ours and (row["stands"] != "pending" or not under_way):
+        ours = row["current_status"] == "sending" and row["call_id"] == call_id
+        if not ours and (row["current_status"] != "pending" or not under_way):
             return _resolve_answered_draft(ask, row)
         held = _find_capability(vocabulary, row["capability"])
         _check_intact(row, under, held, outside=held.id not in self.vocabulary.capabilities)
@@ -546,10 +546,12 @@ def _awaits_person(ask: CapabilityCall) -> bool:
 
 def _resolve_answered_draft(ask: CapabilityCall, row: Mapping[str, Any]) -> _ConfirmationRequired:
     """For a client that waits: a person may have answered before it began to."""
-    if _awaits_person(ask) and row["stands"] != "pending":
+    if _awaits_person(ask) and row["current_status"] != "pending":
         return _ConfirmationRequired(row)
     raise (
-        run_ended_error() if row["stands"] == "pending" else draft_not_pending_error(row["stands"])
+        run_ended_error()
+        if row["current_status"] == "pending"
+        else draft_not_pending_error(row["current_status"])
     )
 
 
@@ -561,12 +563,12 @@ async def _answer_of_person(
     if wait is None or wait.dismissed is None:
         raise person_needed_error(row)
     now = await wait_for_answer(inside, row, wait)
-    if now["stands"] in ("confirmed", "failed"):
+    if now["current_status"] in ("confirmed", "failed"):
         return Unchanged(_describe_outcome(now, _read_outcome(now)))
-    if now["stands"] == "discarded":
+    if now["current_status"] == "discarded":
         return Unchanged(_describe_draft_status(now, "declined", "not_sent"))
-    if now["stands"] != "pending":
-        raise draft_not_pending_error(now["stands"])
+    if now["current_status"] != "pending":
+        raise draft_not_pending_error(now["current_status"])
     if wait.dismissed():
         raise person_needed_error(now)
     return Unchanged(
@@ -615,7 +617,7 @@ def _rebuild_call(
     if ask.run is not None and (doing.write is None or not doing.write.safe):
         raise _needs_a_person(f"{doing.id} is not on the list of safe writes")
     # One that is being sent already has lost what its earlier attempt left in ``error``.
-    repeated = row["error"] is not None or row["stands"] == "sending"
+    repeated = row["error"] is not None or row["current_status"] == "sending"
     agreed_to = ApprovedDraft(
         row["id"], hosts, row["bound_hash"].hex(), row["connection"], repeated
     )
@@ -737,7 +739,7 @@ def _in_doubt(problem: Problem) -> bool:
 
 
 def _read_outcome(row: Any) -> _DraftOutcome:
-    return _DraftOutcome(row["stands"], row["came_to"], row["result"], row["error"])
+    return _DraftOutcome(row["current_status"], row["came_to"], row["result"], row["error"])
 
 
 def _answer_unsent(row: Any, *, by_program: bool) -> _ConfirmationRequired | dict[str, Any]:

@@ -20,7 +20,7 @@ from mainspring.contracts.limits import Limits
 from mainspring.contracts.toolset import Toolset
 from mainspring.recipes import schemas as shapes
 from mainspring.recipes import schemas_installs as here
-from mainspring.recipes.codex.catalog import CodexServices, WorkspaceJudge, build_codex_services
+from mainspring.recipes.codex.catalog import CodexServices, WorkspaceValidator, build_codex_services
 from mainspring.recipes.codex.install import apply_handler, build_dependencies_handler
 from mainspring.recipes.codex.presentation import build_installs_handler, get_handler, list_handler
 from mainspring.recipes.codex.publish import publish_handler
@@ -65,7 +65,7 @@ def _build_change_annotations(*names: str, size: int | None = None) -> Annotatio
 
 
 def recipe_capabilities(
-    judge: WorkspaceJudge, limits: Limits, workflows: EntityHandler | None = None
+    judge: WorkspaceValidator, limits: Limits, workflows: EntityHandler | None = None
 ) -> tuple[Capability, ...]:
     """Build the recipe capabilities; ``words`` validates definitions once the application is
     built."""

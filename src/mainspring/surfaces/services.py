@@ -52,7 +52,7 @@ class ApplicationServices:
     wakeup_sender: WakeupSender
     dispatcher: Dispatcher
     # Where webhooks are taken in; whoever opens it for calls closes it.
-    desk: WebhookReceiver
+    webhook_receiver: WebhookReceiver
     control: RunControl
     # Where the servers of tools are connected.
     mcp_connection_service: McpConnectionService

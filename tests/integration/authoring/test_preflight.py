@@ -27,7 +27,7 @@ def _preflight(bench: Bench, **more: Any) -> InstallationPreflight:
     known = {"has_mail": True, "owner_mail": None, **more}
     allow = known.pop("allow", frozenset())
     return InstallationPreflight(
-        bench.application.database, allow, bench.application.lines, **known
+        bench.application.database, allow, bench.application.account_connections, **known
     )
 
 
@@ -134,7 +134,7 @@ async def test_a_step_over_an_integration_that_nobody_connected_is_found(bench: 
 async def test_a_sign_in_without_a_scope_that_is_asked_for_today_is_found(bench: Bench) -> None:
     issue = {"owner": "octo", "repo": "hello", "title": "x"}
     made = document(step("open", "github.open_issue", issue))
-    asked = bench.application.lines
+    asked = bench.application.account_connections
     assert asked is not None
     scopes = list(asked.shelf["github"].manifest["auth"]["scopes"])
     assert scopes
@@ -189,7 +189,7 @@ async def test_many_steps_over_an_integration_take_one_connection_at_a_time(
     whose = DefinitionOwner(bench.application.workspace_id, author_id=FIRST_MEMBER)
     words = await bench.application.registry.of(bench.application.workspace_id)
     preflight = InstallationPreflight(
-        watched, frozenset(), bench.application.lines, has_mail=True, owner_mail=None
+        watched, frozenset(), bench.application.account_connections, has_mail=True, owner_mail=None
     )
     try:
         watched.taken = watched.most = 0

@@ -35,8 +35,10 @@ class World:
     def __init__(self, bench: Bench, telegram: TelegramDouble) -> None:
         self.bench, self.telegram = bench, telegram
         application = bench.application
-        assert application.lines is not None
-        chats = MemberChats(application.lines, application.clock, "http://localhost:8321")
+        assert application.account_connections is not None
+        chats = MemberChats(
+            application.account_connections, application.clock, "http://localhost:8321"
+        )
         self.telling = PromptDelivery(application.database, chats, None, None)
         self.pressing = ButtonPressConsumer(application.database, application.gate, chats)
 
@@ -322,8 +324,8 @@ async def test_a_bot_that_is_shared_brings_nobody_elses_prompts_to_its_holders_c
     await world.link(code=link["code"], chat_id=ADA, user_id=ADA)
     await world.call("share_integration_connection", integration="telegram")
     application = world.bench.application
-    assert application.lines is not None
-    chats = MemberChats(application.lines, application.clock, "http://localhost:8321")
+    assert application.account_connections is not None
+    chats = MemberChats(application.account_connections, application.clock, "http://localhost:8321")
     other = await member(application.database, application.workspace_id, Role.EDITOR)
     await chats.over("telegram", application.workspace_id, FIRST_MEMBER)
     with pytest.raises(Problem) as refused:

@@ -37,8 +37,10 @@ class World:
     def __init__(self, bench: Bench, slack: SlackApp, api: Api) -> None:
         self.bench, self.slack, self.api = bench, slack, api
         application = bench.application
-        assert application.lines is not None
-        chats = MemberChats(application.lines, application.clock, "http://localhost:8321")
+        assert application.account_connections is not None
+        chats = MemberChats(
+            application.account_connections, application.clock, "http://localhost:8321"
+        )
         self.telling = PromptDelivery(application.database, chats, None, None)
         self.url = f"/api/v1/integrations/slack/interactions/{application.workspace_id}"
         self.owner = Actor(application.workspace_id, "member", FIRST_MEMBER, role=Role.OWNER)

@@ -107,7 +107,7 @@ async def test_a_webhook_request_that_is_retried_finds_its_own_run(bench: Bench,
     request = WebhookRequest(
         called.automation_id, hash_webhook_token(called.token.encode()), value={"n": 1}
     )
-    client = application_services(bench.application).desk
+    client = application_services(bench.application).webhook_receiver
     try:
         first, again = await client.take(request), await client.take(request)
         other = await client.take(

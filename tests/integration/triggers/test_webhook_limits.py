@@ -80,7 +80,7 @@ async def test_a_flood_of_one_webhook_does_not_delay_calls_of_another(
     bench: Bench, api: Api
 ) -> None:
     busy, seldom = await hook(bench, api), await hook(bench, api, name="seldom")
-    desk = application_services(bench.application).desk
+    desk = application_services(bench.application).webhook_receiver
 
     def send_webhook(called: Hook) -> asyncio.Task[WebhookReceipt]:
         return asyncio.create_task(desk.take(_knock(called)))
@@ -131,7 +131,7 @@ async def test_only_the_calls_of_a_flood_wait_to_be_written_together(
 ) -> None:
     bounds = replace(bench.application.limits, webhook_burst=2, webhook_per_second=1)
     busy, seldom = await hook(bench, api), await hook(bench, api, name="seldom")
-    desk = application_services(replace(bench.application, limits=bounds)).desk
+    desk = application_services(replace(bench.application, limits=bounds)).webhook_receiver
     try:
         requests = [await desk.receive(_knock(called)) for called in (busy, busy, seldom)]
         # As often as it may, and no more: two calls of it would be refused by now.
@@ -148,7 +148,7 @@ async def test_a_call_does_not_overtake_those_that_are_written_as_a_flood(
 ) -> None:
     bounds = replace(bench.application.limits, webhook_burst=4, webhook_per_second=20)
     called = await hook(bench, api, execution={"concurrency": "queue"})
-    desk = application_services(replace(bench.application, limits=bounds)).desk
+    desk = application_services(replace(bench.application, limits=bounds)).webhook_receiver
     try:
         first, *rest = [await desk.receive(_knock(called)) for _ in range(4)]
         await desk.take(first)

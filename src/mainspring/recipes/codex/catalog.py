@@ -475,7 +475,7 @@ def _read(row: Any) -> RecipeInstall:
 EntityContent = Mapping[str, Any]
 
 
-class WorkspaceJudge(Protocol):
+class WorkspaceValidator(Protocol):
     """What can be said in a workspace, and the verdict on a definition there."""
 
     async def load_vocabulary(self, workspace_id: UUID, document: Any) -> Vocabulary: ...
@@ -489,7 +489,7 @@ class WorkspaceJudge(Protocol):
 class CodexServices:
     """The parts around the capabilities of the codex."""
 
-    validator: WorkspaceJudge
+    validator: WorkspaceValidator
     limits: Limits
     catalog: RecipeCatalog
     boards: BoardHandler
@@ -519,7 +519,7 @@ class CodexServices:
 
 
 def build_codex_services(
-    judge: WorkspaceJudge, limits: Limits, workflows: EntityHandler | None = None
+    judge: WorkspaceValidator, limits: Limits, workflows: EntityHandler | None = None
 ) -> CodexServices:
     boards, automations = BoardHandler(limits), AutomationHandler(judge, limits)
     return CodexServices(judge, limits, RecipeCatalog(), boards, automations, workflows)

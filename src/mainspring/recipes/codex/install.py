@@ -16,7 +16,7 @@ from mainspring.definition.strict_json import is_same_value, join_pointer
 from mainspring.recipes.codex.catalog import (
     CodexServices,
     RecipeInstall,
-    WorkspaceJudge,
+    WorkspaceValidator,
     add_install,
     check_brain,
     get_entity_kind,
@@ -59,7 +59,7 @@ _SAID: Final = ("setting_leads_elsewhere",)
 
 
 async def attribute_to_settings(
-    judge: WorkspaceJudge,
+    judge: WorkspaceValidator,
     workspace_id: UUID,
     package: RecipePackage,
     filling: ReferenceValues,
@@ -101,7 +101,7 @@ def _build_setting_findings(name: str, value: Any, wrong: Sequence[Finding]) -> 
 
 
 async def _find_content_problems(
-    judge: WorkspaceJudge, workspace_id: UUID, package: RecipePackage, filling: ReferenceValues
+    judge: WorkspaceValidator, workspace_id: UUID, package: RecipePackage, filling: ReferenceValues
 ) -> Sequence[Finding]:
     try:
         content: Mapping[str, Any] = build_content(package, filling, {})

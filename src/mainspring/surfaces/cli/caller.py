@@ -30,7 +30,7 @@ async def local_caller(
     from mainspring.surfaces.rest.auth import caller_of
 
     shown = Headers({"authorization": f"Bearer {token}"})
-    return (await caller_of(services.database, shown, runs=True, approves=approves)).visitor
+    return (await caller_of(services.database, shown, runs=True, approves=approves)).gate_caller
 
 
 def behind(services: ApplicationServices, caller: CapabilityCaller) -> WorkspaceDatabase:

@@ -172,7 +172,7 @@ class McpHttpExchange:
 
     def _note_response(self, caller: AuthenticatedCaller, message: Mapping[str, Any]) -> None:
         """Handles a client's response to a request of ours, which another process may have sent."""
-        asked = self._asked.get((caller.visitor.actor.id, str(message.get("id"))))
+        asked = self._asked.get((caller.gate_caller.actor.id, str(message.get("id"))))
         if asked is not None and not asked.done():
             result = message.get("result")
             action = result.get("action") if isinstance(result, dict) else None
@@ -182,7 +182,7 @@ class McpHttpExchange:
         """Sends a request to the client in the SSE stream of its call."""
 
         async def send(params: dict[str, Any]) -> str:
-            key = (caller.visitor.actor.id, str(uuid4()))
+            key = (caller.gate_caller.actor.id, str(uuid4()))
             self._asked[key] = asyncio.get_running_loop().create_future()
             emit({"id": key[1], "method": METHOD, "params": params})
             try:
@@ -267,7 +267,7 @@ class McpHttpExchange:
         try:
             if request.method in METHODS:
                 return await self._tools.answer(
-                    caller.visitor,
+                    caller.gate_caller,
                     request.method,
                     version,
                     request.params,

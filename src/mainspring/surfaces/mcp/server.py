@@ -332,21 +332,21 @@ class McpToolbox:
 
     async def page(
         self,
-        visitor: CapabilityCaller,
+        caller: CapabilityCaller,
         version: str,
         cursor: str | None,
         selection: ToolSelection,
     ) -> tuple[list[dict[str, Any]], str | None]:
         """The tools after the cursor, and the cursor of the next page if there is one."""
-        space = visitor.actor.workspace_id
+        space = caller.actor.workspace_id
         alias_of = {
             known: alias for alias, known in map_tool_aliases(await self._gate.names(space)).items()
         }
         offers = sorted(
             (
                 (alias_of.get(offer.capability.id, offer.capability.id), offer)
-                for offer in await self._gate.offers(visitor)
-                if selection.includes(offer.capability, visitor)
+                for offer in await self._gate.offers(caller)
+                if selection.includes(offer.capability, caller)
             ),
             key=_name,
         )
@@ -358,7 +358,7 @@ class McpToolbox:
 
     async def call(
         self,
-        visitor: CapabilityCaller,
+        caller: CapabilityCaller,
         name: str,
         arguments: Mapping[str, Any],
         selection: ToolSelection,
@@ -371,16 +371,16 @@ class McpToolbox:
         ``structured`` says whether an error may have structured content. ``ask_person`` is for
         clients that open pages.
         """
-        space = visitor.actor.workspace_id
+        space = caller.actor.workspace_id
         capability, found = name, await self._gate.find(space, name)
         if found is None:
             capability = map_tool_aliases(await self._gate.names(space)).get(name, name)
             found = await self._gate.find(space, capability)
-        _check_selected(name, found, visitor, selection)
+        _check_selected(name, found, caller, selection)
         try:
-            value = await self._served(visitor, capability, arguments, ask_person)
+            value = await self._served(caller, capability, arguments, ask_person)
         except Problem as problem:
-            if found is None or not visitor.sees(found):
+            if found is None or not caller.sees(found):
                 raise unknown_tool(name) from None
             if isinstance(problem, ConsentRequired):
                 problem.locate(self._address)
@@ -534,7 +534,7 @@ class McpToolMethods:
 
     async def answer(
         self,
-        visitor: CapabilityCaller,
+        caller: CapabilityCaller,
         method: str,
         version: str,
         params: Mapping[str, Any] | None,
@@ -554,12 +554,12 @@ class McpToolMethods:
         validate_client_request(method, version, given)
         try:
             if method == "tools/list":
-                made = await self._list(visitor, version, given.get("cursor"), chosen)
+                made = await self._list(caller, version, given.get("cursor"), chosen)
             else:
                 arguments = given.get("arguments") or {}
                 opened = is_modern and has_opened(given)
                 made = await self._toolbox.call(
-                    _with_client_wait(visitor, report, opened=opened),
+                    _with_client_wait(caller, report, opened=opened),
                     given["name"],
                     arguments,
                     chosen,

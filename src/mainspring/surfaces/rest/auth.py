@@ -228,7 +228,7 @@ _READING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 class AuthenticatedCaller:
     """The authenticated sender of a request."""
 
-    visitor: CapabilityCaller
+    gate_caller: CapabilityCaller
     database: WorkspaceDatabase
     # Added to the audit entry of this request.
     detail: dict[str, Any] = field(default_factory=dict)
@@ -250,15 +250,15 @@ class AuthenticatedCaller:
 
     @property
     def actor(self) -> Actor:
-        return self.visitor.actor
+        return self.gate_caller.actor
 
     @property
     def workspace_id(self) -> UUID:
-        return self.visitor.actor.workspace_id
+        return self.gate_caller.actor.workspace_id
 
     @property
     def member_id(self) -> UUID:
-        return self.visitor.actor.id
+        return self.gate_caller.actor.id
 
 
 async def get_caller(request: Request) -> AuthenticatedCaller:
@@ -278,7 +278,7 @@ async def check_admitted(request: Request) -> None:
     if is_public(endpoint):
         return
     caller = await get_caller(request)
-    if caller.visitor.held is not None and not is_open_to_runs(endpoint):
+    if caller.gate_caller.held is not None and not is_open_to_runs(endpoint):
         raise unknown_caller()
     if get_route_capability(endpoint) is not None or is_for_anyone_known(endpoint):
         return
@@ -311,7 +311,7 @@ def check_role(caller: AuthenticatedCaller, permission: Permission | None) -> No
     """Rejects a caller whose role or token is not sufficient for this route."""
     if permission is None:
         raise InternalError("A route says nothing about who may use it.")
-    if caller.visitor.capabilities is not None and permission is not Permission.ACCOUNT:
+    if caller.gate_caller.capabilities is not None and permission is not Permission.ACCOUNT:
         raise PermissionDenied(
             "This token may call the capabilities it names, and nothing else.",
             code="token_limited",
@@ -523,7 +523,7 @@ class AuthMiddleware:
         if not hmac.compare_digest(shown, compute_call_digest(scope["method"], target, body)):
             raise PermissionDenied("What was confirmed is another call.", code="not_confirmed")
         actor = replace(caller.actor, by_program=False, at_terminal=True)
-        caller.visitor = replace(caller.visitor, actor=actor)
+        caller.gate_caller = replace(caller.gate_caller, actor=actor)
         return receive
 
     async def _admit(self, scope: Scope) -> None:

@@ -101,7 +101,7 @@ def _endpoint(
         for name, value in request.path_params.items():
             arguments[(face.named or {}).get(name, name)] = value
         arguments |= face.fixed or {}
-        value = await services.gate.direct(caller.visitor, capability.id, arguments)
+        value = await services.gate.direct(caller.gate_caller, capability.id, arguments)
         return JsonAnswer(value, status_code=face.status_code)
 
     return call

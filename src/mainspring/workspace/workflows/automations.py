@@ -100,7 +100,7 @@ _DOCUMENT = """
 """
 
 
-class DefinitionJudge(Protocol):
+class DefinitionValidator(Protocol):
     """Holds the definition validator, which is set once the application is built."""
 
     @property
@@ -121,7 +121,7 @@ class DefinitionJudge(Protocol):
 class WorkflowDependencies:
     """The dependencies of workflows."""
 
-    validator: DefinitionJudge
+    validator: DefinitionValidator
     # Records fire times that schedules no longer wait for.
     record: Callable[[Transaction, Sequence[WaitingSchedule], Limits], Awaitable[None]]
 

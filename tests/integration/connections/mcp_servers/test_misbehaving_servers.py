@@ -50,7 +50,7 @@ async def breakable(shared: ToolServers) -> None:
 def watcher(shop: ToolServers) -> McpToolDiscovery:
     application = shop.application
     return McpToolDiscovery(
-        application.database, application.outside, application.clock, application.limits
+        application.database, application.mcp_clients, application.clock, application.limits
     )
 
 
@@ -225,7 +225,7 @@ async def test_a_workspace_agrees_to_so_much_and_no_more(shop: ToolServers) -> N
     one = await left_behind(shop, "large")
     small = replace(application.limits, workspace_tools_bytes=100)
     harvester = McpToolDiscovery(
-        application.database, application.outside, application.clock, small
+        application.database, application.mcp_clients, application.clock, small
     )
     owner = Actor(FIRST_WORKSPACE, "member", FIRST_MEMBER)
     with pytest.raises(LimitExceeded) as full:
@@ -242,9 +242,9 @@ async def test_what_was_not_used_for_long_is_forgotten_and_read_again(shop: Tool
     await shop.connect("notes")
     given = {"alias": "theirs", "server_url": shop.notes.url}
     made = (await shop.as_other_tenant("POST", "/connections", given)).json()["connection"]["id"]
-    roomy = McpToolRegistry(application.database, application.outside, application.limits)
+    roomy = McpToolRegistry(application.database, application.mcp_clients, application.limits)
     narrow = McpToolRegistry(
-        application.database, application.outside, application.limits, most_bytes=10
+        application.database, application.mcp_clients, application.limits, most_bytes=10
     )
 
     async def kept(tools: McpToolRegistry) -> tuple[bool, bool]:

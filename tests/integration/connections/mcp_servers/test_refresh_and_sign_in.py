@@ -28,7 +28,7 @@ async def test_two_processes_that_look_once_a_day_do_not_both_look(shop: ToolSer
     application = shop.application
     watchers = [
         McpToolDiscovery(
-            application.database, application.outside, application.clock, application.limits
+            application.database, application.mcp_clients, application.clock, application.limits
         )
         for _ in range(3)
     ]
@@ -53,7 +53,7 @@ async def test_the_watch_looks_at_what_is_due_until_it_is_stopped(shop: ToolServ
     await application.database.execute("UPDATE mcp_connections SET harvest_due_at = now()")
     shop.notes.script.tools.append(tool("get_more"))
     watcher = McpToolDiscovery(
-        application.database, application.outside, application.clock, application.limits
+        application.database, application.mcp_clients, application.clock, application.limits
     )
     stop = asyncio.Event()
     watching = asyncio.create_task(watcher.run(stop))
@@ -72,7 +72,7 @@ async def test_a_server_that_is_away_is_tried_again_and_its_tools_stay(shop: Too
     shop.notes.script.mode = "server_error"
     await application.database.execute("UPDATE mcp_connections SET harvest_due_at = now()")
     watcher = McpToolDiscovery(
-        application.database, application.outside, application.clock, application.limits
+        application.database, application.mcp_clients, application.clock, application.limits
     )
     done = await watcher.once()
     shown = (await shop.ask("GET", f"/connections/{one}"))["connection"]

@@ -105,5 +105,5 @@ def _dashboard(made: APIRouter, services: ApplicationServices) -> None:
     @needs(Permission.READ)
     async def show_board_dashboard(board_id: UUID, caller: SignedIn) -> Response:
         arguments = {"board_id": str(board_id)}
-        found = await services.gate.direct(caller.visitor, "get_board_dashboard", arguments)
+        found = await services.gate.direct(caller.gate_caller, "get_board_dashboard", arguments)
         return Response(found["html"], media_type="text/html", headers=_ONLY_SHOWN)

@@ -110,7 +110,7 @@ def routes(services: ApplicationServices) -> APIRouter:
         after: _After = "",
         limit: _Limit = None,
     ) -> JsonAnswer:
-        offers = await list_offers(services, caller.visitor, everything=everything)
+        offers = await list_offers(services, caller.gate_caller, everything=everything)
         return JsonAnswer(_page(offers, after, limit))
 
     @made.get(
@@ -121,11 +121,11 @@ def routes(services: ApplicationServices) -> APIRouter:
     @anyone_known
     @open_to_runs
     async def read_capability(capability_id: str, caller: SignedIn) -> JsonAnswer:
-        found = await find_offer(services, caller.visitor, capability_id)
+        found = await find_offer(services, caller.gate_caller, capability_id)
         if found is None:
             raise NotFound("There is no such capability.", code="unknown_capability")
         history = None
-        if caller.visitor.held is None:
+        if caller.gate_caller.held is None:
             async with caller.database.acquire() as connection:
                 history = await history_of(
                     connection, caller.workspace_id, found.capability.id, services.clock.now()
@@ -147,7 +147,7 @@ def routes(services: ApplicationServices) -> APIRouter:
         if not isinstance(arguments, dict):
             detail = "The arguments must be an object."
             raise Invalid(detail, findings=[Finding("", detail, "type")])
-        return JsonAnswer(await services.gate.serve(caller.visitor, capability_id, arguments))
+        return JsonAnswer(await services.gate.serve(caller.gate_caller, capability_id, arguments))
 
     return made
 

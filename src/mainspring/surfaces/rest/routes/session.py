@@ -225,7 +225,7 @@ def within_reach(caller: AuthenticatedCaller, mine: list[dict[str, Any]]) -> lis
 
 def is_owners(caller: AuthenticatedCaller) -> bool:
     """Whether the caller has all permissions of an owner here."""
-    return caller.actor.role is Role.OWNER and caller.visitor.capabilities is None
+    return caller.actor.role is Role.OWNER and caller.gate_caller.capabilities is None
 
 
 def person(user: User, pending: str | None = None, note: str | None = None) -> dict[str, Any]:
@@ -256,7 +256,7 @@ def own_session(caller: AuthenticatedCaller) -> UUID:
 
 def check_whole(caller: AuthenticatedCaller) -> None:
     """Rejects a token that is restricted to some capabilities: an account is more than those."""
-    if caller.visitor.capabilities is not None:
+    if caller.gate_caller.capabilities is not None:
         raise PermissionDenied(
             "This token may call the capabilities it names, and nothing else.",
             code="token_limited",

@@ -82,7 +82,7 @@ Fire = Callable[[Request], Awaitable[Response]]
 
 def routes(services: ApplicationServices) -> APIRouter:
     made = router("webhooks")
-    made.lifespan_context = _until_closed(services.desk)
+    made.lifespan_context = _until_closed(services.webhook_receiver)
     _describe(made)
     served = {
         "fire_webhook": _by_token(services),
@@ -220,7 +220,7 @@ async def _receive_webhook(
     *,
     in_url: bool = False,
 ) -> receivers.WebhookReceipt | Mapping[str, Any]:
-    receiver = services.desk
+    receiver = services.webhook_receiver
     incoming = await receiver.receive(
         WebhookRequest(
             None if in_url else _id(request.path_params["automation_id"]),
