@@ -91,7 +91,9 @@ class AutomationAuthor:
                 (g for g in grants if g.capability not in KV), self.grants
             )
         ]
-        findings += [_raised(name) for name in _CAPS if _cap(theirs, name) > _cap(mine, name)]
+        findings += [
+            _build_raised_finding(name) for name in _CAPS if _cap(theirs, name) > _cap(mine, name)
+        ]
         if theirs["write_policy"] != "always_draft" and mine["write_policy"] == "always_draft":
             detail = "Outside writes would go without a person, which the run may not decide."
             findings.append(Finding("/write_policy", detail, "policy_widened"))
@@ -117,7 +119,7 @@ class AutomationAuthor:
         if budget is None or (before is not None and cap <= _cap(before["execution"], _DAILY)):
             return
         if before is not None and (before.get("metadata") or {}).get(AUTHORED_BY) != budget:
-            raise _wider([_raised(_DAILY)])
+            raise _wider([_build_raised_finding(_DAILY)])
         most = await read_active_day_cap(tx, space, UUID(budget))
         [row] = await tx.fetch(_AUTHORED, space, budget, automation_id)
         if cap + row["usd"] > most:
@@ -133,7 +135,7 @@ def _cap(execution: Mapping[str, Any], name: str) -> Decimal:
     return Decimal(str(execution[name]))
 
 
-def _raised(name: str) -> Finding:
+def _build_raised_finding(name: str) -> Finding:
     return Finding(f"/{name}", f"The run that asks has no such {name} to give.", "cap_raised")
 
 

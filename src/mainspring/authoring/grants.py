@@ -92,7 +92,9 @@ def validate_hosts(grants: Grants, acknowledged: Sequence[str]) -> list[Finding]
         for place, host in enumerate(acknowledged)
         if parse_host_entry(host) is None
     ]
-    return findings or [_unseen(host) for host in wanted if not _is_covered(host, acknowledged)]
+    return findings or [
+        _build_unseen_host_finding(host) for host in wanted if not _is_covered(host, acknowledged)
+    ]
 
 
 def find_granted_hosts(grants: Grants) -> set[str]:
@@ -101,7 +103,7 @@ def find_granted_hosts(grants: Grants) -> set[str]:
         str(site)
         for entry in grants
         if entry["tool"] == FETCH
-        for host in _listed((entry.get("params") or {}).get("hosts"))
+        for host in _list_hosts((entry.get("params") or {}).get("hosts"))
         if (site := parse_host_entry(host)) is not None
     }
 
@@ -111,7 +113,7 @@ def normalize_hosts(hosts: Iterable[str]) -> list[str]:
     return sorted({str(site) for site in map(parse_host_entry, hosts) if site is not None})
 
 
-def _listed(hosts: Any) -> list[Any]:
+def _list_hosts(hosts: Any) -> list[Any]:
     return hosts if isinstance(hosts, list) else []
 
 
@@ -123,7 +125,7 @@ def _is_covered(host: str, acknowledged: Iterable[str]) -> bool:
     )
 
 
-def _unseen(host: str) -> Finding:
+def _build_unseen_host_finding(host: str) -> Finding:
     detail = f"The grants allow {host}, which is not acknowledged."
     way = "Ask the person about this host and add it, or take it out of the grant."
     return Finding(ACKNOWLEDGED, detail, "hosts_mismatch", way)

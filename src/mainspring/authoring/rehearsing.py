@@ -473,16 +473,16 @@ async def _dispatch(studio: AuthoringService, plan: _RehearsalPlan) -> None:
         try:
             ready.append(await dispatcher.prepare(request))
         except Problem as problem:
-            raise _placed(problem, place) from None
+            raise _attribute_problem(problem, place) from None
     async with studio.database.transaction() as tx:
         made = await dispatcher.take(tx, ready)
         for one, place in zip(made, plan.places, strict=True):
             if isinstance(one, Problem):
-                raise _placed(one, place)
+                raise _attribute_problem(one, place)
     dispatcher.wake(made)
 
 
-def _placed(problem: Problem, place: str) -> Problem:
+def _attribute_problem(problem: Problem, place: str) -> Problem:
     """Attribute a problem to its sample."""
     if place:
         problem.findings = tuple(

@@ -62,7 +62,7 @@ def describe_run(
     """Build the result with exactly the documented fields."""
     spoken = _last_try(said)
     end = _end_of(spoken)
-    out, err = (_joined(spoken, stream) for stream in ("out", "err"))
+    out, err = (_join_output(spoken, stream) for stream in ("out", "err"))
     status = _status(run, end, err)
     terminal = run["status"] in FINAL
     reason = None if terminal else _late(run, waited.workers)
@@ -104,7 +104,7 @@ def _last_try(said: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return [one for one in said if one["attempt"] == last[one["step"], one["item"]]]
 
 
-def _joined(said: Sequence[Mapping[str, Any]], stream: str) -> str:
+def _join_output(said: Sequence[Mapping[str, Any]], stream: str) -> str:
     return "".join(piece["text"] for piece in said if piece["stream"] == stream)
 
 

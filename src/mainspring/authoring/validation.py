@@ -59,12 +59,14 @@ async def validate_definition(
         document = {**document, "triggers": []}
     report = await studio.validate(workspace_id, document, automation_id, author_id)
     if asked and not about_grants:
-        findings += validate_hosts(_reached(document, report), arguments.get(HOSTS_NOTE) or ())
+        findings += validate_hosts(
+            _list_reached_grants(document, report), arguments.get(HOSTS_NOTE) or ()
+        )
     refuse((*findings, *_further(report, about_grants)))
     return report
 
 
-def _reached(document: Document, report: ValidationReport) -> list[Mapping[str, Any]]:
+def _list_reached_grants(document: Document, report: ValidationReport) -> list[Mapping[str, Any]]:
     """Return written grants plus those a script implies at run time."""
     implied = (
         {"tool": grant.capability, "params": grant.params}

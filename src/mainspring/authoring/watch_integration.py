@@ -100,7 +100,7 @@ def watching_capabilities(
 
 def _watch(studio: AuthoringService, reachable: DataSources) -> CapabilityHandler:
     async def watch(ctx: CallContext, arguments: Arguments) -> dict[str, Any]:
-        to, space, tx = _polled(reachable, arguments), ctx.actor.workspace_id, ctx.tx
+        to, space, tx = _find_polled_source(reachable, arguments), ctx.actor.workspace_id, ctx.tx
         account = await _account(ctx, to)
         await lock_names(tx, space)
         known = await _watcher(tx, space, to, account, ctx.actor.id)
@@ -182,7 +182,7 @@ async def _read_poll_interval(
 
 def _unwatch(studio: AuthoringService, reachable: DataSources) -> CapabilityHandler:
     async def unwatch(ctx: CallContext, arguments: Arguments) -> dict[str, Any] | Unchanged:
-        to, space, tx = _polled(reachable, arguments), ctx.actor.workspace_id, ctx.tx
+        to, space, tx = _find_polled_source(reachable, arguments), ctx.actor.workspace_id, ctx.tx
         account = await find_member_account(tx, space, ctx.actor.id, to.integration.id)
         known = await _watcher(tx, space, to, account, ctx.actor.id)
         told = {"source": to.name, "state": "stopped"}
@@ -200,7 +200,7 @@ def _unwatch(studio: AuthoringService, reachable: DataSources) -> CapabilityHand
     return unwatch
 
 
-def _polled(reachable: DataSources, arguments: Arguments) -> DataSource:
+def _find_polled_source(reachable: DataSources, arguments: Arguments) -> DataSource:
     to = reachable.get(arguments["source"])
     if to is None or not to.polls:
         raise Invalid(

@@ -206,7 +206,7 @@ def _issue(one: Any) -> Any:
 
 
 def _release(one: Any) -> Any:
-    github_polls._passed_over(one, [1])
+    github_polls._is_skipped(one, [1])
     return github.release_item(one, "a/b", "p", NOW)
 
 

@@ -148,7 +148,7 @@ def _agent(
     texts = [text(config.get("prompt")), text(config.get("system"))]
     least, usually, _ = _read(texts)
     small, large, _ = _read(documents, DOCUMENT_TOKENS.value)
-    tools = list(_offered(config.get("tools"), vocabulary.capabilities))
+    tools = list(_count_tool_tokens(config.get("tools"), vocabulary.capabilities))
     fixed = _OURS + sum(tools) + _shape(config.get("output_schema")) + _AROUND * 4
     allowed = whole(config.get("max_turns"), DEFAULT_TURNS, 1, MOST_TURNS)
     longest = whole(config.get("max_tokens"), DEFAULT_TOKENS, 16, MOST_TOKENS)
@@ -190,7 +190,7 @@ def _read(texts: list[str], alone: int = EXPRESSION_TOKENS.value) -> tuple[int, 
     return written, written + filled, filled > 0
 
 
-def _offered(value: Any, capabilities: Mapping[str, Capability]) -> Iterator[int]:
+def _count_tool_tokens(value: Any, capabilities: Mapping[str, Capability]) -> Iterator[int]:
     """Count the tokens of each tool description, sent in every turn."""
     named = map(read_tool_name, (value if isinstance(value, list) else [])[:_MOST_TOOLS])
     names = list(dict.fromkeys(name for name in named if name))
@@ -292,10 +292,10 @@ def paying_of(
     grants: Sequence[Grant],
 ) -> list[PricedStep | StepFrequency]:
     """Mark each step that may cost money."""
-    return [_sorted(place, bounds, vocabulary, grants) for place in places]
+    return [_classify_step(place, bounds, vocabulary, grants) for place in places]
 
 
-def _sorted(
+def _classify_step(
     place: StepFrequency, bounds: ExecutionBounds, vocabulary: Vocabulary, grants: Sequence[Grant]
 ) -> PricedStep | StepFrequency:
     called = vocabulary.capabilities.get(AGENT_RUN if place.action == AGENT_TASK else place.action)
@@ -306,14 +306,16 @@ def _sorted(
         return PricedStep(place, priced=called) if called.may_cost else place
     if place.action not in vocabulary.actions:
         return PricedStep(place)
-    used = _used(place, vocabulary, grants)
+    used = _list_capabilities(place, vocabulary, grants)
     costly = any(
         name in vocabulary.capabilities and vocabulary.capabilities[name].may_cost for name in used
     )
     return PricedStep(place) if costly else place
 
 
-def _used(place: StepFrequency, vocabulary: Vocabulary, grants: Sequence[Grant]) -> list[str]:
+def _list_capabilities(
+    place: StepFrequency, vocabulary: Vocabulary, grants: Sequence[Grant]
+) -> list[str]:
     """The capabilities that an action may call; every granted one when it cannot say."""
     try:
         return [grant.capability for grant in vocabulary.actions[place.action].uses(place.config)]
@@ -336,7 +338,7 @@ def cost_of(
     if step.asking is not None:
         made = _estimate_model_cost(place, step.asking, known, bounds)
     elif step.priced is not None:
-        made = _priced(place, step.priced, bounds)
+        made = _price_step(place, step.priced, bounds)
     elif place.action in vocabulary.actions:
         made = _program(place, bounds, known)
     else:
@@ -398,7 +400,7 @@ def _too_dear(
     )
 
 
-def _priced(place: StepFrequency, capability: Capability, bounds: ExecutionBounds) -> StepCost:
+def _price_step(place: StepFrequency, capability: Capability, bounds: ExecutionBounds) -> StepCost:
     price = capability.annotations.price
     try:
         most = None if price is None else price(place.config)

@@ -281,11 +281,11 @@ def shape_of(steps: Sequence[PricedStep | StepFrequency], bounds: ExecutionBound
             tokens.append(step.asking.usual.read + step.asking.usual.written)
         short = (place.action, model, place.items_open, place.conditional)
         brief.append(short)
-        whole.append((*short, place.step_id, _spelled(place.config)))
+        whole.append((*short, place.step_id, _encode_config(place.config)))
     return CostShape(tuple(whole), tuple(brief), tuple(tokens))
 
 
-def _spelled(config: Mapping[str, Any]) -> bytes:
+def _encode_config(config: Mapping[str, Any]) -> bytes:
     try:
         return orjson.dumps(config, default=str, option=orjson.OPT_SORT_KEYS)
     except (TypeError, ValueError, RecursionError):
@@ -355,10 +355,10 @@ def measure_step(
         return step
     costs = [spent.get(run.id, ZERO) for run in measured.runs]
     span = span_of(costs).capped(bounds.most_usd)
-    return StepCost(step.step_id, span, "measured", _measured_in(len(costs)), step.note)
+    return StepCost(step.step_id, span, "measured", _describe_sample(len(costs)), step.note)
 
 
-def _measured_in(runs: int) -> str:
+def _describe_sample(runs: int) -> str:
     return "Measured in one run." if runs == 1 else f"Measured in {runs} runs."
 
 
@@ -414,8 +414,8 @@ class _Forecaster:
             rate = await self._rate(tx, space, now)
             steps = await asyncio.to_thread(self._steps, self.document, bounds)
             talks = await self._talks(tx, steps, now)
-            measured, spent = await self._measured(tx, steps, bounds)
-        known = await self._known(steps, bounds, talks)
+            measured, spent = await self._load_measured_runs(tx, steps, bounds)
+        known = await self._load_prices(steps, bounds, talks)
         costs = [cost_of(step, bounds, self.vocabulary, known) for step in steps]
         notes = list(dict.fromkeys(step.note for step in costs if step.note))
         run = cost_of_run(costs, bounds, may_do_nothing=all_conditional(self.document))
@@ -440,7 +440,7 @@ class _Forecaster:
         told = [one for one in armed if not any(one is hook for hook in hooks)]
         rates = [await self._rate_of(tx, one, space, now) for one in told]
         if not rates and self.automation_id is not None:
-            by_hand = await self._started(tx, _BY_HAND, now, "Somebody started it by hand")
+            by_hand = await self._load_start_rates(tx, _BY_HAND, now, "Somebody started it by hand")
             rates = [replace(one, basis="by_hand") for one in by_hand]
         return together(rates)
 
@@ -453,11 +453,13 @@ class _Forecaster:
         if kind in LISTENING:
             return await self._listening(tx, kind, config, space, now)
         if kind == _WEBHOOK:
-            found = await self._started(tx, kind, now, "A webhook call started it")
+            found = await self._load_start_rates(tx, kind, now, "A webhook call started it")
             return found[0] if found else unknown("How often its webhook is called is not known.")
         return unknown("What starts it is still open.")
 
-    async def _started(self, tx: Transaction, kind: str, now: datetime, what: str) -> list[RunRate]:
+    async def _load_start_rates(
+        self, tx: Transaction, kind: str, now: datetime, what: str
+    ) -> list[RunRate]:
         """Load how often an automation was started in one way; empty if never."""
         if self.automation_id is None:
             return []
@@ -499,7 +501,7 @@ class _Forecaster:
         callers = sorted({one.caller for one in asked})
         return await read_talks(tx, self.workspace_id, callers, now) if callers else []
 
-    async def _measured(
+    async def _load_measured_runs(
         self, tx: Transaction, steps: Sequence[PricedStep | StepFrequency], bounds: ExecutionBounds
     ) -> tuple[MeasuredRuns | None, Mapping[str, Mapping[UUID, Decimal]]]:
         """Load its own comparable runs, and the model cost of each of their steps."""
@@ -516,7 +518,7 @@ class _Forecaster:
             return None, {}
         return found, await read_step_costs(tx, self.workspace_id, found.ids)
 
-    async def _known(
+    async def _load_prices(
         self,
         steps: Iterable[PricedStep | StepFrequency],
         bounds: ExecutionBounds,

@@ -86,8 +86,8 @@ class GenerationConversation:
         for number in range(1, MOST_ASKS + 1):
             if self._is_exhausted():
                 return self._nothing()
-            reply = await self._asked(number)
-            sketch = await self._heard(reply)
+            reply = await self._ask_model(number)
+            sketch = await self._handle_reply(reply)
             if sketch is not None:
                 return self._done(sketch)
             if self.gave_up:
@@ -104,7 +104,7 @@ class GenerationConversation:
             self.gave_up = "The money for it was spent before the model came to a definition."
         return bool(self.gave_up)
 
-    async def _asked(self, number: int) -> ModelReply:
+    async def _ask_model(self, number: int) -> ModelReply:
         if number == MOST_ASKS:
             last = self.messages[-1]
             told = f"{last.content}\n{_LAST}".strip()
@@ -123,7 +123,7 @@ class GenerationConversation:
         self.model = tidy(reply.model, _NAME) or self.model
         return reply
 
-    async def _heard(self, reply: ModelReply) -> ProposalSketch | None:
+    async def _handle_reply(self, reply: ModelReply) -> ProposalSketch | None:
         """Handle a response; without a sketch the conversation continues or is given up."""
         if reply.stop_reason in REFUSED:
             self.gave_up = "The model's provider refused to work on this request."
@@ -132,7 +132,7 @@ class GenerationConversation:
         written = None if cut or reply.calls else parse_text_submission(reply.text)
         if written is not None:
             self.idle = 0
-            found = await self._handed_in(written)
+            found = await self._accept_submission(written)
             if isinstance(found, ProposalSketch):
                 return found
             self._tell(reply, [], found.content)
@@ -156,23 +156,23 @@ class GenerationConversation:
             if place >= _MOST_CALLS:
                 results.append(LookupResult(_TOO_MANY, failed=True))
             elif call.name != HAND_IN:
-                results.append(self._looked_up(call))
+                results.append(self._look_up(call))
             elif judged:
                 results.append(LookupResult(_ONCE, failed=True))
             else:
                 judged = True
-                found = await self._handed_in(call)
+                found = await self._accept_submission(call)
                 if isinstance(found, ProposalSketch):
                     return found
                 results.append(found)
         self._tell(reply, results)
         return None
 
-    def _looked_up(self, call: ToolCall) -> LookupResult:
+    def _look_up(self, call: ToolCall) -> LookupResult:
         found = self.looking.answer(call.name, call.arguments)
         return found or LookupResult(format_unknown_tool(call.name, _NAMES), failed=True)
 
-    async def _handed_in(self, call: ToolCall) -> ProposalSketch | LookupResult:
+    async def _accept_submission(self, call: ToolCall) -> ProposalSketch | LookupResult:
         verdict = await self.hands.review(call.arguments)
         if verdict.sketch is not None:
             return verdict.sketch

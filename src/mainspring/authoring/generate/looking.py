@@ -125,10 +125,10 @@ class ModelLookup:
         if not isinstance(given, str) or not given.strip():
             return LookupResult(f"{name} takes one text, {key}.", failed=True)
         if name == LIST:
-            return self._listed(given)
-        return self._found(given) if name == FIND else self._describe_name(given)
+            return self._list_kind(given)
+        return self._search(given) if name == FIND else self._describe_name(given)
 
-    def _listed(self, kind: str) -> LookupResult:
+    def _list_kind(self, kind: str) -> LookupResult:
         if kind not in _KINDS:
             there = ", ".join(_KINDS)
             return LookupResult(
@@ -139,7 +139,7 @@ class ModelLookup:
             return LookupResult(f"There are no {kind.replace('_', ' ')} here.")
         return LookupResult(self.marks.around(kind, dump_json(found)))
 
-    def _found(self, text: str) -> LookupResult:
+    def _search(self, text: str) -> LookupResult:
         found = find(text, self.vocabulary)
         if not found:
             return LookupResult("Nothing was found. Try other words, or do without it.")

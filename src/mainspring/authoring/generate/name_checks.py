@@ -216,7 +216,7 @@ def _find_invented(document: Mapping[str, Any], known: KnownNames) -> Iterator[F
             if built > _MOST_BUILT:
                 yield Finding(pointer, _TOO_MANY, "too_many_destinations")
                 return
-            yield from _led_elsewhere(document, pointer, kind, text, known)
+            yield from _find_foreign_destinations(document, pointer, kind, text, known)
         if not has_syntax(text):
             name_of = _find_named_kind(document, pointer, key)
             if name_of is not None and not _CHECKS[name_of](text, known):
@@ -240,7 +240,7 @@ def _addresses(text: str) -> list[str]:
     return [*ADDRESS.findall(text), *MADE_ADDRESS.findall(text)]
 
 
-def _led_elsewhere(
+def _find_foreign_destinations(
     document: Mapping[str, Any], pointer: str, kind: str, text: str, known: KnownNames
 ) -> Iterator[Finding]:
     """A destination built from more than given names and run-time values."""

@@ -150,7 +150,8 @@ def envelope() -> str:
     schema = build_definition_schema()
     parts = schema["$defs"]
     shown = [
-        block(name, _trimmed(parts[name])) for name in ("Trigger", "Step", "Execution", "Writes")
+        block(name, _trim_schema(parts[name]))
+        for name in ("Trigger", "Step", "Execution", "Writes")
     ]
     given = schema["properties"]
     inputs = parts["Inputs"]["properties"]["schema"]["description"]
@@ -162,7 +163,7 @@ def envelope() -> str:
         "execution": {"type": "object", "description": "An Execution, below."},
         "writes": {"type": "object", "description": "A Writes, below."},
     }
-    root = _trimmed({**schema, "properties": properties})
+    root = _trim_schema({**schema, "properties": properties})
     return "\n".join([block("Definition", root), *shown])
 
 
@@ -173,7 +174,7 @@ def _summarize_list(kind: str, schema: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _trimmed(schema: Mapping[str, Any]) -> dict[str, Any]:
+def _trim_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     properties = {
         name: one
         for name, one in schema["properties"].items()

@@ -102,7 +102,7 @@ def reconcile_triggers(
         if _is_schedule(one) and not _among(one, before, request.now)
     ]
     if request.before is not None:
-        return _changed(kept, fresh, request, read, vocabulary, resources)
+        return _reconcile_edit(kept, fresh, request, read, vocabulary, resources)
     if triggers and not fresh:
         said = "; ".join(one.sentence for one in read.readings)
         kept.notes += (
@@ -117,7 +117,7 @@ def reconcile_triggers(
     return _by_rules(kept, fresh, read, vocabulary, resources, document, request.now)
 
 
-def _changed(
+def _reconcile_edit(
     kept: ReconciledTriggers,
     fresh: list[int],
     request: AutomationRequest,

@@ -138,7 +138,7 @@ def _question(
     """Build a question for the value at a pointer, with known choices."""
     schema = schema_at(document, pointer, known.vocabulary)
     shape = {"type": "string", "minLength": 1} if schema is None else schema
-    offered = _there(pointer, known, document) or _offered(choices, shape, known)
+    offered = _there(pointer, known, document) or _keep_valid_choices(choices, shape, known)
     return ProposalQuestion(_name(document, pointer), "value", pointer, text, shape, tuple(offered))
 
 
@@ -182,7 +182,9 @@ def _there(pointer: str, known: KnownNames, document: Mapping[str, Any]) -> list
     return []
 
 
-def _offered(choices: Any, schema: Mapping[str, Any], known: KnownNames) -> list[QuestionChoice]:
+def _keep_valid_choices(
+    choices: Any, schema: Mapping[str, Any], known: KnownNames
+) -> list[QuestionChoice]:
     """Return the model's choices that are valid and name only existing things."""
     given: Sequence[Any] = choices if isinstance(choices, list) else ()
     fits = _fitting(schema)
@@ -426,7 +428,7 @@ class SubmissionReviewer:
         made = await asyncio.to_thread(self._made, arguments)
         if isinstance(made, SubmissionVerdict):
             return made
-        document, found = await self._judged(made)
+        document, found = await self._validate_document(made)
         wrong = (*made.wrong, *found)
         if wrong:
             return SubmissionVerdict(findings=wrong)
@@ -455,13 +457,13 @@ class SubmissionReviewer:
         wrong += find_invented_names(document, self.known)
         return _Submission(
             document,
-            _joined(asked, timed.questions, timed.follow),
+            _merge_questions(asked, timed.questions, timed.follow),
             [*_notes(given.get("notes")), *timed.notes, *notes],
             wrong,
             definition.get("grants"),
         )
 
-    async def _judged(self, made: _Submission) -> tuple[dict[str, Any], list[Finding]]:
+    async def _validate_document(self, made: _Submission) -> tuple[dict[str, Any], list[Finding]]:
         """Validate the document with minimal grants, and return its problems."""
         document, questions = made.document, made.questions
         before = (self.request.before or {}).get("grants")
@@ -518,7 +520,7 @@ def _drop_unused_grants(document: dict[str, Any], report: ValidationReport) -> d
     return {**document, "grants": grants}
 
 
-def _joined(
+def _merge_questions(
     asked: Sequence[ProposalQuestion], rules: Sequence[ProposalQuestion], follow: Any
 ) -> list[ProposalQuestion]:
     """Merge the rules' questions with the model's additional ones."""

@@ -74,7 +74,7 @@ def find_times(text: str, at: int) -> tuple[list[ClockTime], int] | None:
 
 def read_time(text: str, at: int, *, anchored: bool) -> ClockTime | None:
     found = (
-        _spelled(text, at)
+        _parse_spelled_time(text, at)
         or _figures(text, at, anchored)
         or (_bare(text, at) if anchored else None)
     )
@@ -95,7 +95,7 @@ def in_part(time: ClockTime, part: str) -> ClockTime:
     return replace(time, hour=hour, sure=True, turns=False)
 
 
-def _spelled(text: str, at: int) -> ClockTime | None:
+def _parse_spelled_time(text: str, at: int) -> ClockTime | None:
     if found := _NOON.match(text, at):
         return ClockTime(12 if found[1] == "noon" else 0, 0, True, found.end())
     if found := _PAST.match(text, at):
@@ -103,12 +103,12 @@ def _spelled(text: str, at: int) -> ClockTime | None:
             return None
         away = _SMALL.get(found[1]) or (25 if " " in found[1] else int(found[1]))
         whole = {"noon": 12, "midnight": 24}.get(found[3]) or int(found[3])
-        turned = _halved(whole, found[4])
+        turned = _apply_half(whole, found[4])
         minutes = turned * 60 + (away if found[2] in {"past", "after"} else -away)
         sure = found[4] is not None or not found[3].isdigit() or whole > 12
         return ClockTime(minutes // 60 % 24, minutes % 60, sure, found.end())
     if found := _HALF.match(text, at):
-        return ClockTime(_halved(int(found[1]), found[2]), 30, bool(found[2]), found.end())
+        return ClockTime(_apply_half(int(found[1]), found[2]), 30, bool(found[2]), found.end())
     return None
 
 
@@ -116,16 +116,16 @@ def _figures(text: str, at: int, anchored: bool) -> ClockTime | None:
     if found := _EXACT.match(text, at):
         if " . " in found[0] and not anchored and not found[3]:
             return None
-        hour = _halved(int(found[1]), found[3])
+        hour = _apply_half(int(found[1]), found[3])
         hour = 0 if (hour, int(found[2])) == (24, 0) else hour
         return ClockTime(hour, int(found[2]), True, found.end(), turns=found[3] is None)
     if found := _ROUND.match(text, at):
         half = found[2] or found[3]
         hour = int(found[1])
-        return ClockTime(_halved(hour, half) % 24, 0, bool(half) or hour > 12, found.end())
+        return ClockTime(_apply_half(hour, half) % 24, 0, bool(half) or hour > 12, found.end())
     if anchored and (found := _TWO_WORDS.match(text, at)):
         half = found[3]
-        return ClockTime(_halved(int(found[1]), half), int(found[2]), bool(half), found.end())
+        return ClockTime(_apply_half(int(found[1]), half), int(found[2]), bool(half), found.end())
     if anchored and (found := _FOUR.match(text, at)):
         return ClockTime(int(found[1]), int(found[2]), True, found.end())
     return None
@@ -139,7 +139,7 @@ def _bare(text: str, at: int) -> ClockTime | None:
     return ClockTime(hour % 24, 0, hour > 12 or hour == 0, found.end())
 
 
-def _halved(hour: int, half: str | None) -> int:
+def _apply_half(hour: int, half: str | None) -> int:
     if half is None or hour > 12:
         return hour
     return hour % 12 + (12 if half == "pm" else 0)

@@ -75,7 +75,7 @@ def say_crons(crons: Iterable[str], days_left: str = "") -> str:
         alike.setdefault(tuple(sorted(row)), []).append(days)
     said = [_join_times_and_days(row, days, days_left) for row, days in alike.items()]
     if any(one is None for one in said):
-        return join_with_and([_described(one) for one in read])
+        return join_with_and([_describe_cron(one) for one in read])
     return join_with_and([one for one in said if one is not None])
 
 
@@ -128,7 +128,7 @@ def _months_words(months: frozenset[int]) -> str:
     return join_with_and([MONTH_WORDS[month - 1] for month in sorted(months)])
 
 
-def _described(cron: Cron) -> str:
+def _describe_cron(cron: Cron) -> str:
     words = describe(cron)
     return words[:1].lower() + words[1:]
 
@@ -151,7 +151,7 @@ def _times(row: Sequence[int]) -> str | None:
         return f"at {join_with_and([format_clock(one) for one in row])}"
     return (
         _even(row)
-        or _marked(row)
+        or _describe_spaced_hours(row)
         or _grid(row)
         or (
             f"at {join_with_and([format_clock(one) for one in row])}"
@@ -175,7 +175,7 @@ def _even(row: Sequence[int]) -> str | None:
     return f"{format_step(step)}{_from_to(row[0], row[-1])}"
 
 
-def _marked(row: Sequence[int]) -> str | None:
+def _describe_spaced_hours(row: Sequence[int]) -> str | None:
     """Describe the same minutes of evenly spaced hours."""
     minutes = sorted({one % 60 for one in row})
     hours = sorted({one // 60 for one in row})

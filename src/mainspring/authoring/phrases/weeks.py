@@ -25,7 +25,7 @@ def fortnight_choices(option: ScheduleOption, zone: str, now: datetime) -> list[
     """The two starting weeks; empty when the weeks would drift."""
     place = ZoneInfo(zone)
     year = now.astimezone(UTC).isocalendar().year
-    turned = _turned_years(year)
+    turned = _list_flipped_years(year)
     choices = []
     for even in (True, False):
         kept = [
@@ -49,7 +49,7 @@ def is_kept_week(timestamp: datetime, turned: list[int], *, even: bool) -> bool:
     return ((calendar.week % 2 == 0) == even) != (calendar.year in turned)
 
 
-def _turned_years(first: int) -> list[int]:
+def _list_flipped_years(first: int) -> list[int]:
     """The years in which parity is flipped, relative to the first one."""
     turned, swapped = [], False
     for year in range(first, first + _YEARS):

@@ -206,7 +206,7 @@ class ZoneMention:
 
 def _places() -> dict[str, tuple[str, ...]]:
     places = {
-        city.replace("_", " "): (f"{part}/{_titled(city)}",)
+        city.replace("_", " "): (f"{part}/{_title_case(city)}",)
         for part, cities in _CITIES.items()
         for city in cities.split()
     }
@@ -215,7 +215,7 @@ def _places() -> dict[str, tuple[str, ...]]:
     return places | _MANY
 
 
-def _titled(name: str) -> str:
+def _title_case(name: str) -> str:
     return "_".join(part.capitalize() for part in name.split("_"))
 
 
@@ -286,7 +286,7 @@ def _iana(text: str, at: int) -> tuple[ZoneMention, int] | None:
     found = _IANA.match(text, at)
     if found is None:
         return None
-    name = "/".join(_titled(part.replace(" ", "")) for part in found.groups() if part)
+    name = "/".join(_title_case(part.replace(" ", "")) for part in found.groups() if part)
     return (ZoneMention((name,), name), found.end()) if is_zone(name) else None
 
 

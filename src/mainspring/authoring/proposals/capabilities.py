@@ -209,14 +209,14 @@ def _late(studio: AuthoringService, maker: str) -> CapabilityHandler:
     """
 
     async def call(ctx: CallContext, given: Mapping[str, Any]) -> Any:
-        handlers = await asyncio.to_thread(_loaded)
+        handlers = await asyncio.to_thread(_load_module)
         handler: CapabilityHandler = getattr(handlers, maker)(studio)
         return await handler(ctx, given)
 
     return call
 
 
-def _loaded() -> ModuleType:
+def _load_module() -> ModuleType:
     from mainspring.authoring.proposals import handlers
 
     return handlers

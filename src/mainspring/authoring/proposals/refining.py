@@ -106,7 +106,9 @@ def apply_answers(
                 timezone = _zone(answers[question.id], at)
                 worded.add(question.id)
             else:
-                for pointer, value in _placed(question, answers[question.id], made, place, at):
+                for pointer, value in _iterate_changes(
+                    question, answers[question.id], made, place, at
+                ):
                     made = set_at_pointer(made, pointer, value)
         except PointerNotFound as lost:
             findings.append(Finding(at, lost.finding.detail, "no_place"))
@@ -117,7 +119,7 @@ def apply_answers(
     return AnsweredDocument(made, tuple(words), frozenset(worded), timezone)
 
 
-def _placed(
+def _iterate_changes(
     question: ProposalQuestion,
     answer: Any,
     document: Mapping[str, Any],
@@ -132,7 +134,7 @@ def _placed(
         for pointer in (question.pointer, *question.others):
             yield pointer, zone
     else:
-        value = _meant(question, answer, place, at) if choice is None else choice.value
+        value = _resolve_answer(question, answer, place, at) if choice is None else choice.value
         if question.kind != "words":
             _check(question, value, place, at)
         for pointer in (question.pointer, *question.others):
@@ -150,7 +152,7 @@ def _chosen(question: ProposalQuestion, answer: Any) -> QuestionChoice | None:
     return next((one for one in question.choices if one.label.casefold() == said), None)
 
 
-def _meant(question: ProposalQuestion, answer: Any, place: AnswerContext, at: str) -> Any:
+def _resolve_answer(question: ProposalQuestion, answer: Any, place: AnswerContext, at: str) -> Any:
     """Return an answer; a board's name is replaced by its id."""
     if not question.pointer.endswith("/board_id") or not isinstance(answer, str):
         return answer
@@ -374,7 +376,7 @@ async def _reread_request(
     if text:
         made = made.saying(ConversationEntry("person", text))
     found = replace(found, questions=tuple(_not_asked_again(found.questions, body)))
-    document, questions = _answered_before(bench, made, found)
+    document, questions = _reapply_answers(bench, made, found)
     return await validate_body(bench, made, document, questions)
 
 
@@ -389,7 +391,7 @@ def _not_asked_again(
             yield one
 
 
-def _answered_before(
+def _reapply_answers(
     bench: ProposalBuilder, body: ProposalBody, found: ProposalSketch
 ) -> tuple[dict[str, Any], list[ProposalQuestion]]:
     """Reapply earlier answers that are still valid."""

@@ -184,7 +184,7 @@ class _DifferenceFormatter:
             return f"The {name} runs only when {condition(step.whole.get('when'), self._names)}"
         if field[:1] == ["action"]:
             return f"The {name} is replaced: it now {deed.short}{deed.more}"
-        return f"In {name} {self._moved(_called(field), change)}"
+        return f"In {name} {self._describe_value_change(_name_field(field), change)}"
 
     def _only(self, step: StepView) -> str:
         if "when" not in step.whole:
@@ -224,13 +224,13 @@ class _DifferenceFormatter:
             return f"It takes a new input {shown}"
         if len(parts) == 4 and change.get("op") == "remove":
             return f"It no longer takes the input {shown}"
-        return f"The input {shown}: {self._moved(_called(parts[4:]), change)}"
+        return f"The input {shown}: {self._describe_value_change(_name_field(parts[4:]), change)}"
 
     def _setting(self, change: DefinitionChange, parts: Sequence[str]) -> str:
         known = _SETTINGS.get(parts[-1]) if len(parts) <= 2 else None
-        return self._moved(known or _called(parts), change)
+        return self._describe_value_change(known or _name_field(parts), change)
 
-    def _moved(self, what: str, change: DefinitionChange) -> str:
+    def _describe_value_change(self, what: str, change: DefinitionChange) -> str:
         names: Names = self._names
         named = [one for one in split_pointer(text_of(change.get("pointer"))) if not one.isdigit()]
         say = describe_destination if named[-1:] and named[-1] in PLACES else describe_value
@@ -258,7 +258,7 @@ def _describe_reschedule(old: TriggerView, new: TriggerView, names: Names) -> st
     return f"It runs {now} instead of {before}"
 
 
-def _called(field: Sequence[str]) -> str:
+def _name_field(field: Sequence[str]) -> str:
     """A pointer in words: its last key, without indexes and common prefixes."""
     named = [part for part in field if not part.isdigit() and part not in ("config", "properties")]
     return f"‘{plain(' '.join(named[-2:]), 60)}’" if named else "a part"

@@ -175,7 +175,8 @@ def _loop(
     deed = one_of_each(loop, step, names)
     items = items_of(loop, plan, names)
     only = f", only when {condition(step.whole['when'], names)}" if "when" in step.whole else ""
-    line = f"{loop.number}. For each of {items} it {deed.short}{_agreed(step, alone)}{deed.more}"
+    approval = _describe_approval(step, alone)
+    line = f"{loop.number}. For each of {items} it {deed.short}{approval}{deed.more}"
     goes_on = (
         ", and continues when one fails" if loop.config.get("continue_on_error") is True else ""
     )
@@ -185,16 +186,16 @@ def _loop(
 def _short(step: StepView, plan: Sequence[StepView], names: Names, alone: bool) -> str:
     """Describe a step briefly; a loop by what it does for each item."""
     inside = [
-        one_of_each(step, one, names).short + _agreed(one, alone)
+        one_of_each(step, one, names).short + _describe_approval(one, alone)
         for one in plan
         if one.depth == step.depth + 1 and one.pointer.startswith(f"{step.pointer}/")
     ]
     if inside and step.action == "for_each":
         return f"{join_list(inside, 2)} for each of {items_of(step, plan, names)}"
-    return describe_step(step, names).short + _agreed(step, alone)
+    return describe_step(step, names).short + _describe_approval(step, alone)
 
 
-def _agreed(step: StepView, alone: bool) -> str:
+def _describe_approval(step: StepView, alone: bool) -> str:
     if step.action == _CALLBACK:
         # It is a request that changes something, under another name.
         return " without asking" if mode_in(step, _FETCH) == AUTOMATIC else _AFTER
@@ -208,7 +209,7 @@ def _agreed(step: StepView, alone: bool) -> str:
 def _line(step: StepView, names: Names, alone: bool) -> str:
     deed = describe_step(step, names)
     only = f", only when {condition(step.whole['when'], names)}" if "when" in step.whole else ""
-    line = f"{step.number}. It {deed.short}{_agreed(step, alone)}{deed.more}{only}"
+    line = f"{step.number}. It {deed.short}{_describe_approval(step, alone)}{deed.more}{only}"
     return line + _lacking(step, line)
 
 

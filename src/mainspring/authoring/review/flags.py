@@ -71,7 +71,7 @@ def flags_of_cuts(view: ReviewView) -> Iterator[ReviewFlag]:
     for many, of in ((len(view.grants), "grants"), (len(names), "secrets")):
         if many > MOST_ENTRIES:
             yield _cut("", f"It has {many} {of}, and {MOST_ENTRIES} of them are listed.")
-    yield from _unseen(view)
+    yield from _find_unattributed_grants(view)
 
 
 def _cut(at: str, text: str) -> ReviewFlag:
@@ -112,7 +112,7 @@ def _below(view: ReviewView, step: Mapping[str, Any], at: str) -> list[tuple[str
     return [(join_pointer(at, "config", known.nested), nested)]
 
 
-def _unseen(view: ReviewView) -> Iterator[ReviewFlag]:
+def _find_unattributed_grants(view: ReviewView) -> Iterator[ReviewFlag]:
     """Grants from the validator that this review could not attribute to a step."""
     if isinstance(view.document.get("grants"), list):
         return

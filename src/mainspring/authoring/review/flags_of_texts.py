@@ -470,13 +470,13 @@ def orders_in(text: str, key: str = "") -> InjectionFinding | None:
         return None
     least = _LEAST_IN_PROMPT if key in PROMPTS else _LEAST
     for looked_at in fold_text(text):
-        found = _weighed(looked_at, least)
+        found = _score_text(looked_at, least)
         if found is not None:
             return found
     return None
 
 
-def _weighed(low: str, least: int) -> InjectionFinding | None:
+def _score_text(low: str, least: int) -> InjectionFinding | None:
     weight, first = 0, None
     for sign in SIGNS:
         if not any(word in low for word in sign.words):
@@ -614,7 +614,7 @@ def _flag_text(text: DocumentText) -> Iterator[ReviewFlag]:
     # Credentials have their own warning, which does not quote them.
     readable = mask_credentials(text.text) if len(text.text) >= LEAST_BLOB else ""
     blob = BLOB.search(readable)
-    if blob is not None and _mixed(blob[0]):
+    if blob is not None and _is_mixed(blob[0]):
         yield ReviewFlag(
             text.pointer,
             "encoded_text",
@@ -661,7 +661,7 @@ def _invisible(text: str, at: str, of: str = "This text") -> Iterator[ReviewFlag
         )
 
 
-def _mixed(text: str) -> bool:
+def _is_mixed(text: str) -> bool:
     """Encoded data mixes upper case, lower case and digits; a line of dashes does not."""
     kinds = (str.isupper, str.islower, str.isdigit)
     return all(any(kind(one) for one in text[:400]) for kind in kinds)

@@ -117,7 +117,9 @@ def _describe_use(
 ) -> dict[str, str | None]:
     """Describe destination, account and text of a write, as in a consent."""
     step = ask.step
-    config: Mapping[str, Any] = step.config if bounds is None else _fixed(ask.capability, bounds)
+    config: Mapping[str, Any] = (
+        step.config if bounds is None else _get_fixed_bounds(ask.capability, bounds)
+    )
     words = any_write_words(ask.capability, config)
     account = find_named_account(config) or accounts.get(words.integration)
     if account is None and words.integration:
@@ -130,7 +132,7 @@ def _describe_use(
     }
 
 
-def _fixed(capability: str, bounds: tuple[Grant, ...]) -> Mapping[str, Any]:
+def _get_fixed_bounds(capability: str, bounds: tuple[Grant, ...]) -> Mapping[str, Any]:
     """Return a capability's grant limits, when it has a single entry."""
     found = [one.params for one in bounds if one.capability == capability]
     return found[0] if len(found) == 1 else {}
@@ -260,7 +262,7 @@ def _outside(view: ReviewView) -> list[dict[str, Any]]:
         known = view.vocabulary.capabilities.get(ask.capability)
         system = system_of(ask.capability, known)
         if system is not None:
-            reach = _reached(ask, view)
+            reach = _list_reached(ask, view)
             found.setdefault((system, ask.effect.value), []).append((ask, reach))
     return [
         {
@@ -275,7 +277,7 @@ def _outside(view: ReviewView) -> list[dict[str, Any]]:
     ]
 
 
-def _reached(ask: CapabilityUse, view: ReviewView) -> tuple[str, ...]:
+def _list_reached(ask: CapabilityUse, view: ReviewView) -> tuple[str, ...]:
     known = view.vocabulary.capabilities.get(ask.capability)
     fixed = None if known is None else known.annotations.hosts
     if fixed:
@@ -314,13 +316,14 @@ def _grant(
         "label": plain(grant.capability if known is None else known.label, 120),
         "effect": effect.value,
         "params": {
-            plain(str(key), 60): _bound(one) for key, one in list(grant.params.items())[:20]
+            plain(str(key), 60): _summarize_bound(one)
+            for key, one in list(grant.params.items())[:20]
         },
         "waits_for_person": waits,
     }
 
 
-def _bound(value: Any) -> Any:
+def _summarize_bound(value: Any) -> Any:
     """A grant limit; a long one is summarized."""
     if isinstance(value, bool) or value is None:
         return value

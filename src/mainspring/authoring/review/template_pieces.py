@@ -67,7 +67,7 @@ def _pieces(source: str) -> Iterator[TemplatePiece]:
         if whole is None:
             yield TemplatePiece("unread", source[begin:])
             return
-        inside = _trimmed(whole[1])
+        inside = _strip_control_sign(whole[1])
         yield TemplatePiece("expression" if mark == "{{" else "statement", inside)
         at = whole.end()
         if mark == "{%" and inside == "raw":
@@ -78,7 +78,7 @@ def _pieces(source: str) -> Iterator[TemplatePiece]:
     yield TemplatePiece("text", source[at:])
 
 
-def _trimmed(inside: str) -> str:
+def _strip_control_sign(inside: str) -> str:
     """Remove the whitespace-control sign."""
     inside = inside.strip()
     return inside[:-1].rstrip() if inside.endswith(("-", "+")) else inside

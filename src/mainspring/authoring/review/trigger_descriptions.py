@@ -58,13 +58,13 @@ def describe_trigger(trigger: TriggerView, names: Names) -> str:
         case "schedule":
             return describe_schedule(config.get("cron"), config.get("timezone"))
         case "webhook":
-            return "whenever its webhook is called" + _signed(config)
+            return "whenever its webhook is called" + _describe_signature(config)
         case "event":
-            return f"whenever {_event(config)} is published{_filtered(config)}"
+            return f"whenever {_event(config)} is published{_describe_filter(config)}"
         case "board_change":
-            return f"whenever {_board(config, names)} changes{_filtered(config)}"
+            return f"whenever {_board(config, names)} changes{_describe_filter(config)}"
         case "page_ingested":
-            return f"whenever {_page(config)} is added{_filtered(config)}"
+            return f"whenever {_page(config)} is added{_describe_filter(config)}"
     return (
         f"on a trigger of the kind {quote_text(trigger.type, 40)}" if trigger.type else STILL_OPEN
     )
@@ -78,7 +78,7 @@ _AUTH_WORDS: Final = {
 }
 
 
-def _signed(config: Mapping[str, Any]) -> str:
+def _describe_signature(config: Mapping[str, Any]) -> str:
     if isinstance(config.get("signature"), Mapping):
         return " with a signature"
     auth = config.get("auth")
@@ -115,7 +115,7 @@ def _page(config: Mapping[str, Any]) -> str:
     return new + of + (f" from {quote_text(source, 40)}" if isinstance(source, str) else "")
 
 
-def _filtered(config: Mapping[str, Any]) -> str:
+def _describe_filter(config: Mapping[str, Any]) -> str:
     """Name the fields that a filter tests; its full text would be code."""
     filters = config.get("filters")
     if not isinstance(filters, Mapping) or not filters:

@@ -151,11 +151,11 @@ def _describe_text(text: str, names: Names, most: int) -> str:
     more = len(text) > LONGEST
     if len(telling) == 1 and telling[0].kind == "expression" and not more:
         return expression(telling[0].text, names)
-    filled = "".join(_filled(piece, names) for piece in pieces)
+    filled = "".join(_describe_piece(piece, names) for piece in pieces)
     return quote_text(filled + ("…" if more else ""), most)
 
 
-def _filled(piece: TemplatePiece, names: Names) -> str:
+def _describe_piece(piece: TemplatePiece, names: Names) -> str:
     match piece.kind:
         case "expression":
             return f"[{expression(piece.text, names)}]"
@@ -167,13 +167,13 @@ def _filled(piece: TemplatePiece, names: Names) -> str:
 def expression(inside: str, names: Names, most: int = _CODE) -> str:
     """Describe the content of a template's braces, or show it as code."""
     path = _PATH.match(inside)
-    changed = None if path is None else _changed(inside[path.end() :], names)
+    changed = None if path is None else _describe_filters(inside[path.end() :], names)
     if path is None or changed is None:
         return code(inside, most)
     return _path(path[0], names) + changed
 
 
-def _changed(rest: str, names: Names) -> str | None:
+def _describe_filters(rest: str, names: Names) -> str | None:
     """Describe what filters do to a value; None when only code can say it."""
     at, other, instead = 0, [], ""
     while at < len(rest):

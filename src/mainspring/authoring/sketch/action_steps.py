@@ -238,7 +238,7 @@ def _mail(
             schema=bench.argument("send_email", "to"),
             why=f"For {quote_request(intent.clause.text())}.",
         )
-    config["subject"] = _called(bench, "mail") or content.title
+    config["subject"] = _find_given_name(bench, "mail") or content.title
     _say(bench, config, "text", content, "mail")
     bench.step("mail", "send_email", config, when=content.when)
 
@@ -246,7 +246,7 @@ def _mail(
 def _owner(
     bench: SketchBuilder, target: IntentTarget, intent: Intent, content: ActionContent
 ) -> None:
-    config: dict[str, Any] = {"subject": _called(bench, "mail") or content.title}
+    config: dict[str, Any] = {"subject": _find_given_name(bench, "mail") or content.title}
     _say(bench, config, "text", content, "mail")
     bench.step("mail_me", "email.notify_owner", config, when=content.when)
 
@@ -254,7 +254,7 @@ def _owner(
 def _inbox(
     bench: SketchBuilder, target: IntentTarget, intent: Intent, content: ActionContent
 ) -> None:
-    config: dict[str, Any] = {"title": _called(bench, "message") or content.title}
+    config: dict[str, Any] = {"title": _find_given_name(bench, "message") or content.title}
     if content.text and content.text != content.title:
         config["message_template"] = content.text
     bench.step("tell", "notification", config, when=content.when)
@@ -265,7 +265,7 @@ def _inbox(
 def _page(
     bench: SketchBuilder, target: IntentTarget, intent: Intent, content: ActionContent
 ) -> None:
-    named, each = _called(bench, "page"), content.title.startswith("{{ item.")
+    named, each = _find_given_name(bench, "page"), content.title.startswith("{{ item.")
     config: dict[str, Any] = {
         "type": "note" if target.value == "note" else "derived",
         "title": named or (content.title if each else f"{content.title} {_DAY}"),
@@ -280,7 +280,7 @@ def _file(
     bench: SketchBuilder, target: IntentTarget, intent: Intent, content: ActionContent
 ) -> None:
     end = FILE_ENDS.get(target.values[0] if target.values else "", "md")
-    named = _called(bench, "file")
+    named = _find_given_name(bench, "file")
     if named and "." not in named:
         named = f"{named}.{end}"
     config: dict[str, Any] = {"name": target.value or named or f"{_DAY}.{end}"}
@@ -411,7 +411,7 @@ def _rows(
         add_rows(bench, target.board, content.rows, when, content.key_field)
 
 
-def _called(bench: SketchBuilder, kind: str) -> str:
+def _find_given_name(bench: SketchBuilder, kind: str) -> str:
     """Return the name that the request gives a thing of this kind."""
     said = bench.titles.pop(kind, "") or bench.titles.pop("any", "")
     return inert(shorten_text(said, 150))

@@ -234,7 +234,7 @@ def change(
     )
     request = _with_what_stays(document, bench, request, automation_request.now, zone)
     bench.text = request.text
-    goal = _sketched_goal(document, resources, automation_request)
+    goal = _sketch_goal(document, resources, automation_request)
     timed = _moments(document, bench, request)
     zoned = not timed and _other_zone(document, request, automation_request)
     started = [timed or zoned, _happenings(document, bench, request)]
@@ -264,7 +264,7 @@ def change(
     return ProposalSketch(document, on_steps(questions, plan_of(document)), tuple(bench.notes))
 
 
-def _sketched_goal(
+def _sketch_goal(
     document: Document, resources: WorkspaceResources, automation_request: AutomationRequest
 ) -> str:
     """The goal without its time; empty when a person wrote the goal."""

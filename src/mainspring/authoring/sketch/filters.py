@@ -155,7 +155,7 @@ def _judge_or_tell(
     *,
     judged: bool = True,
 ) -> None:
-    said, first = _left(happening.tokens, known)
+    said, first = _split_remaining_words(happening.tokens, known)
     if not said:
         return
     words = {one.low for one in said}
@@ -173,7 +173,9 @@ def _judge_or_tell(
     )
 
 
-def _left(tokens: Sequence[Token], known: set[str]) -> tuple[tuple[Token, ...], str]:
+def _split_remaining_words(
+    tokens: Sequence[Token], known: set[str]
+) -> tuple[tuple[Token, ...], str]:
     """Return the words beyond the event itself, and the word that introduces them."""
     usual = COMES | ADDED | CHANGED | DELETED | _FILLING | STOP | known
     places = [

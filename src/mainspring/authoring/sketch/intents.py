@@ -296,12 +296,12 @@ def _calls(clause: Clause) -> list[IntentTarget]:
             continue
         made.append(IntentTarget(where, url, tokens=(one,)))
     api = [one for one in clause.tokens if one.low in {"api", "endpoint"}]
-    if not made and api and clause.verb in SAY | {"put"} and _aimed_at(clause, api[0]):
+    if not made and api and clause.verb in SAY | {"put"} and _is_aimed_at(clause, api[0]):
         made.append(IntentTarget("callback", tokens=(api[0],)))
     return made
 
 
-def _aimed_at(clause: Clause, thing: Token) -> bool:
+def _is_aimed_at(clause: Clause, thing: Token) -> bool:
     place = clause.tokens.index(thing)
     return bool({one.low for one in clause.tokens[max(0, place - 3) : place]} & {"to", "into"})
 
@@ -333,13 +333,13 @@ def _find_storage_targets(clause: Clause, words: set[str]) -> list[IntentTarget]
         return [IntentTarget("file", named[0].content, tokens=(named[0],))]
     kept = clause.verb in KEEP | THINK | {"publish"}
     filed = [one for one in clause.tokens if one.low in FILE_TARGETS and one.low != clause.verb]
-    if kept and clause.verb not in THINK and filed and _aimed(clause, filed[0]):
+    if kept and clause.verb not in THINK and filed and _is_output(clause, filed[0]):
         return [IntentTarget("file", "", values=(filed[0].low,), tokens=tuple(filed))]
     paged = [one for one in clause.tokens if one.low in PAGE_TARGETS and one.low != clause.verb]
     several = _several_pages(clause) if kept else None
     if several is not None:
         return [IntentTarget("page", several.low.removesuffix("s"), (EACH,), tokens=(several,))]
-    if kept and paged and _aimed(clause, paged[0]):
+    if kept and paged and _is_output(clause, paged[0]):
         return [IntentTarget("page", paged[0].low, tokens=(paged[0],))]
     if clause.verb in {"write", "save", "create", "store", "publish"} and "report" in words:
         return [IntentTarget("page", "report")]
@@ -357,7 +357,7 @@ def _several_pages(clause: Clause) -> Token | None:
     return None
 
 
-def _aimed(clause: Clause, thing: Token) -> bool:
+def _is_output(clause: Clause, thing: Token) -> bool:
     """Report whether a thing is an output: a page, as a file, to the wiki."""
     place = clause.tokens.index(thing)
     near = {one.low for one in clause.tokens[max(0, place - 3) : place]}

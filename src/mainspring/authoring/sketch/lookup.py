@@ -59,7 +59,7 @@ def find_board(
         return BoardMatch(None, tuple(boards), boards[0].name, used)
     if at is None:
         return None
-    said = _called(tokens, at)
+    said = _find_board_words(tokens, at)
     return BoardMatch(
         None, resources.boards, " ".join(one.content for one in said), (*said, tokens[at])
     )
@@ -104,7 +104,7 @@ def _other_number(word: str) -> str:
     return f"{word[:-1]}ies" if word.endswith("y") and word[-2:-1] not in "aeiou" else f"{word}s"
 
 
-def _called(tokens: Sequence[Token], at: int) -> tuple[Token, ...]:
+def _find_board_words(tokens: Sequence[Token], at: int) -> tuple[Token, ...]:
     """Return the words that name a board: before or after the word "board"."""
     behind = tokens[at + 1 : at + 2]
     if behind and (behind[0].kind == "quote" or behind[0].text[:1].isupper()):

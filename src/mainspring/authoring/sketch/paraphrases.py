@@ -127,18 +127,22 @@ def mend_verbs(tokens: Sequence[Token], names: Iterable[str]) -> list[Token]:
     for one in tokens:
         before = made[-1] if made else None
         first = before is None or before.kind == "mark" or before.low in LEADING
-        meant = _meant(one.low) if first and one.kind == "word" and one.low not in known else None
+        meant = (
+            _find_meaning(one.low)
+            if first and one.kind == "word" and one.low not in known
+            else None
+        )
         made.append(one if meant is None else replace(one, low=meant))
     return made
 
 
 @lru_cache(maxsize=2_000)
-def _meant(word: str) -> str | None:
+def _find_meaning(word: str) -> str | None:
     if len(word) < 5 or len(word) > 20 or word in VERBS or not word.isalpha():
         return None
     if word.removesuffix("s") in VERBS or word.removesuffix("d") in VERBS:
         return None
-    found = {verb for near in (_shorter, _swapped) for verb in near(word) if verb in VERBS}
+    found = {verb for near in (_shorter, _swap_letters) for verb in near(word) if verb in VERBS}
     found |= {verb for verb in VERBS if len(verb) == len(word) + 1 and word in _shorter(verb)}
     long = [one for one in found if len(one) >= 5]
     return long[0] if len(long) == 1 else None
@@ -148,5 +152,5 @@ def _shorter(word: str) -> set[str]:
     return {word[:at] + word[at + 1 :] for at in range(len(word))}
 
 
-def _swapped(word: str) -> set[str]:
+def _swap_letters(word: str) -> set[str]:
     return {word[:at] + word[at + 1] + word[at] + word[at + 2 :] for at in range(len(word) - 1)}

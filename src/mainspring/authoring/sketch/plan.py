@@ -154,7 +154,7 @@ def find_all_sources(bench: SketchBuilder, plan: SketchPlan) -> list[ReadSource]
             continue
         for source in find_sources(intent, bench):
             told = source.what == "pages" and "page_ingested" in types
-            same = source.what == "board" and "board_change" in types and _watched(bench, source)
+            same = source.what == "board" and "board_change" in types and _is_watched(bench, source)
             if not told and not same and source not in made:
                 made.append(source)
     if not made:
@@ -198,7 +198,7 @@ def _meant_boards(bench: SketchBuilder, plan: SketchPlan, types: set[str]) -> li
     return []
 
 
-def _watched(bench: SketchBuilder, source: ReadSource) -> bool:
+def _is_watched(bench: SketchBuilder, source: ReadSource) -> bool:
     """Report whether a board that is read is the one that triggered the run."""
     board = source.board.board if source.board is not None else None
     watched = [one.get("config", {}).get("board_id") for one in bench.triggers]

@@ -62,7 +62,7 @@ def trigger_material(bench: SketchBuilder, *, deep: bool) -> list[ReadMaterial]:
     if "page_ingested" in types:
         made.append(_came_in(bench, deep))
     if "board_change" in types:
-        made.append(_changed(bench, deep))
+        made.append(_read_change(bench, deep))
     if types & {"webhook", "event"} and not made:
         text = "{{ trigger | tojson }}"
         brief = f"{{{{ trigger | tojson | truncate({SHORT}) }}}}"
@@ -95,7 +95,7 @@ def _came_in(bench: SketchBuilder, deep: bool) -> ReadMaterial:
     return ReadMaterial("{{ trigger.title }}", text, "{{ trigger.title }}", output=name, row=row)
 
 
-def _changed(bench: SketchBuilder, deep: bool) -> ReadMaterial:
+def _read_change(bench: SketchBuilder, deep: bool) -> ReadMaterial:
     brief = "{{ trigger.board_name }}: {{ trigger.change }} ({{ trigger.count }})"
     if not deep and bench.row_test is None:
         return ReadMaterial("{{ trigger.board_name }}", brief, brief)

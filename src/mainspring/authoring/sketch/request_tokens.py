@@ -178,7 +178,7 @@ def split_clauses(tokens: Sequence[Token], source: str) -> list[Clause]:
             # Another recipient with the previous verb: next steps to me.
             found.append([Token("word", "send", "send", one.start, one.start)])
         found[-1].append(one)
-    clauses = [_clause(_trimmed(part), source) for part in found]
+    clauses = [_clause(_trim_tokens(part), source) for part in found]
     return [one for one in clauses if one.tokens]
 
 
@@ -213,7 +213,7 @@ def _only_leading(tokens: Sequence[Token]) -> bool:
     return all(one.low in LEADING or one.kind == "mark" for one in tokens)
 
 
-def _trimmed(tokens: Sequence[Token]) -> tuple[Token, ...]:
+def _trim_tokens(tokens: Sequence[Token]) -> tuple[Token, ...]:
     """Strip conjunctions and courtesies at both ends."""
     kept = list(tokens)
     while kept and (kept[0].low in LEADING or (kept[0].kind == "mark" and kept[0].text != "$")):

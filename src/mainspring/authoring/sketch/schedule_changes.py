@@ -103,8 +103,8 @@ def keep_what_stays(
     if rhythm.clock or rhythm.parts or said - _DAYS_ONLY - WITHOUT or _is_fine(rhythm):
         return read, ""
     if said == {"days"} and len(old) == 1 and _ALSO.search(text):
-        return _added(rhythm, old[0], read)
-    kept = _touched(rhythm, old)
+        return _add_days(rhythm, old[0], read)
+    kept = _find_affected_schedules(rhythm, old)
     if all(one.clocks for one in kept):
         return _at_same_times(text, read, kept, now, timezone)
     if said - {"days", "months", "limit"} or len(read.readings) != 1:
@@ -129,7 +129,7 @@ def _at_same_times(
     return parse_schedules(f"{text.rstrip(' .,;')} at {told}", now, timezone), HOUR_STAYS
 
 
-def _added(
+def _add_days(
     rhythm: Rhythm, old: ExistingSchedule, read: ScheduleAnswer
 ) -> tuple[ScheduleAnswer, str]:
     """Additional days."""
@@ -187,7 +187,9 @@ def _is_fine(rhythm: Rhythm) -> bool:
     return several or rhythm.first("soft") == "hour" or any(unit in _FINE for _, unit in counted)
 
 
-def _touched(rhythm: Rhythm, old: Sequence[ExistingSchedule]) -> Sequence[ExistingSchedule]:
+def _find_affected_schedules(
+    rhythm: Rhythm, old: Sequence[ExistingSchedule]
+) -> Sequence[ExistingSchedule]:
     """Return the schedules concerned: those of the named days, if any."""
     said = {day for days in rhythm.said.get("days", ()) for day in days}
     there = [one for one in old if said & (one.days or frozenset())]
@@ -206,7 +208,7 @@ def _remove_rhythm(
     for one in old:
         crons = _without(rhythm, one)
         if crons is None:
-            return ScheduleAnswer(refusals=(_refused(old, read),)), ""
+            return ScheduleAnswer(refusals=(_build_refusal(old, read),)), ""
         if crons:
             made.append((crons, one.timezone))
     before = [((" ".join(one.fields),), one.timezone) for one in old]
@@ -215,7 +217,7 @@ def _remove_rhythm(
     return _answer(made, read, ALREADY if made == before else REST_STAYS)
 
 
-def _refused(old: Sequence[ExistingSchedule], read: ScheduleAnswer) -> ScheduleRefusal:
+def _build_refusal(old: Sequence[ExistingSchedule], read: ScheduleAnswer) -> ScheduleRefusal:
     reason = "What is to be left out cannot be taken out of the schedule that is there."
     stays = tuple(
         ScheduleChoice(

@@ -111,7 +111,7 @@ def search_tools(
         wanted.pop(stem(word), None)
     if not wanted or not entries:
         return None
-    indexed = [(one, set(_stems(one.id)), _described(one)) for one in entries]
+    indexed = [(one, set(_stems(one.id)), _list_description_words(one)) for one in entries]
     spread = Counter(word for _, name, told in indexed for word in name | told)
     verb = "" if alias else clause.verb
     reads = not clause.verb or clause.verb in READ or clause.has(_ASKING)
@@ -144,7 +144,7 @@ def _fit(one: Capability, reads: bool) -> float:
     return 1.5 if (one.annotations.effect is Effect.READ) == reads else 1.0
 
 
-def _described(one: Capability) -> set[str]:
+def _list_description_words(one: Capability) -> set[str]:
     return set(_stems(one.description[:_DESCRIBED]))
 
 

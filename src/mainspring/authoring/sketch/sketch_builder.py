@@ -164,7 +164,7 @@ class SketchBuilder:
         made = []
         at = len(self.triggers)
         for one in self.questions if self.unknown_boards < 2 else map(_by_choice, self.questions):
-            others = tuple(_settled(place, known) for place in one.others)
+            others = tuple(_describe_settled(place, known) for place in one.others)
             pointer = one.pointer
             if _WHOLE_TRIGGER.fullmatch(pointer):
                 # An open trigger comes after all existing ones.
@@ -230,7 +230,7 @@ def _by_choice(question: ProposalQuestion) -> ProposalQuestion:
     return replace(question, choices=listed, others=others)
 
 
-def _settled(place: str, known: int) -> str:
+def _describe_settled(place: str, known: int) -> str:
     if not place.startswith(_UNKNOWN):
         return place
     return f"{_BOARDS}/{known + int(place.removeprefix(_UNKNOWN))}"

@@ -183,7 +183,7 @@ def sketch(
     foreign = dict.fromkeys(one for one in lines if is_foreign(one))
     read = "\n".join(one for one in lines if one not in foreign)
     if foreign and not read.strip():
-        return _unread(request, [*foreign], SketchBuilder(vocabulary, resources))
+        return _ask_for_english(request, [*foreign], SketchBuilder(vocabulary, resources))
     return _read(replace(request, text=read), [*foreign], vocabulary, resources)
 
 
@@ -205,20 +205,20 @@ def _read(
         made = _read(chosen.request, foreign, vocabulary, resources)
         return replace(made, notes=(*made.notes, other_note(chosen.others)))
     if parts := parts_of(request):
-        first = _sketched(
+        first = _sketch_request(
             read_request(replace(automation_request, text=parts[0]), resources),
             vocabulary,
             resources,
         )
         return ask_which(first, request.text, parts)
-    made = _sketched(request, vocabulary, resources, foreign)
+    made = _sketch_request(request, vocabulary, resources, foreign)
     if len(automation_request.text) > LONGEST:
         message = f"Only the first {LONGEST} characters of the request were read."
         made = replace(made, notes=(*made.notes, message))
     return made
 
 
-def _unread(
+def _ask_for_english(
     request: AutomationRequest, foreign: Sequence[str], bench: SketchBuilder
 ) -> ProposalSketch:
     """A request in another language becomes a question only."""
@@ -249,7 +249,7 @@ def _lose_foreign(bench: SketchBuilder, foreign: Sequence[str]) -> None:
         bench.lose(line.strip())
 
 
-def _sketched(
+def _sketch_request(
     request: ParsedRequest,
     vocabulary: Vocabulary,
     resources: WorkspaceResources,

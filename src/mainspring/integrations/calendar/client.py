@@ -87,7 +87,7 @@ class Calendar:
         page: str | None = None
         while len(found) < _MOST_CALENDARS:
             asked = {"maxResults": _PAGE, "showHidden": "true"}
-            told = await self._call(http, "GET", "users/me/calendarList", _paged(asked, page))
+            told = await self._call(http, "GET", "users/me/calendarList", _add_page(asked, page))
             found += [_entry(one) for one in list_in(told, "items", NAME)]
             page = _optional(told, "nextPageToken")
             if page is None:
@@ -106,7 +106,7 @@ class Calendar:
             **request,
         }
         path = f"calendars/{quote(calendar_id, safe='')}/events"
-        told = await self._call(http, "GET", path, _paged(query, page))
+        told = await self._call(http, "GET", path, _add_page(query, page))
         items = tuple(one for one in list_in(told, "items", NAME) if isinstance(one, Mapping))
         return EventPage(items, _optional(told, "nextPageToken"), _optional(told, "nextSyncToken"))
 
@@ -219,7 +219,7 @@ def _event_path(calendar_id: str, event_id: str) -> str:
     return f"calendars/{quote(calendar_id, safe='')}/events/{quote(event_id, safe='')}"
 
 
-def _paged(request: Mapping[str, str], page: str | None) -> Mapping[str, str]:
+def _add_page(request: Mapping[str, str], page: str | None) -> Mapping[str, str]:
     return request if page is None else {**request, "pageToken": page}
 
 

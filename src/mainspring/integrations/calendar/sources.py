@@ -65,7 +65,7 @@ def build_event_item(
     start = start or _time(found.get("originalStartTime"))
     result = _frontmatter(found, entry, own, status, (start, end or start))
     summary = _line(found, "summary", 400) or "(no title)"
-    is_news = news_since is not None and _updated(found) >= news_since
+    is_news = news_since is not None and _read_updated_at(found) >= news_since
     return Item(
         source_ref=ref,
         type="calendar_event",
@@ -137,10 +137,10 @@ def _body(found: Mapping[str, Any], result: Mapping[str, Any]) -> str:
         ("Meeting", result.get("meeting_link", "")),
     )
     head = "\n".join(f"{name}: {value}" for name, value in lines if value)
-    return f"{head}\n\n{_described(found.get('description'))}".strip()
+    return f"{head}\n\n{_read_description(found.get('description'))}".strip()
 
 
-def _described(answer: Any) -> str:
+def _read_description(answer: Any) -> str:
     """Return the description; Google has HTML in some, and plain text with < and > in others."""
     if not isinstance(answer, str):
         return ""
@@ -173,7 +173,7 @@ def _time(found: Any) -> date | datetime | None:
     return None if isinstance(value, datetime) and value.tzinfo is None else value
 
 
-def _updated(found: Mapping[str, Any]) -> datetime:
+def _read_updated_at(found: Mapping[str, Any]) -> datetime:
     """Return the modification time; now when missing."""
     value = parse_day_or_time(found.get("updated"))
     aware = isinstance(value, datetime) and value.tzinfo is not None

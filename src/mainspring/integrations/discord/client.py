@@ -70,7 +70,7 @@ class Discord:
 
     async def get_identity(self, http: HttpClient) -> str:
         """Return the bot's name."""
-        found = read_object(await self._sent(http, "GET", "/users/@me"), NAME)
+        found = read_object(await self._send(http, "GET", "/users/@me"), NAME)
         if not isinstance(found.get("username"), str):
             raise malformed_response_error(NAME)
         return format_one_line(found["username"], 80)
@@ -83,7 +83,7 @@ class Discord:
         query |= {"after": after} if after else {}
         query |= {"before": before} if before else {}
         found = read_json(
-            await self._sent(http, "GET", f"/channels/{channel}/messages", query), NAME
+            await self._send(http, "GET", f"/channels/{channel}/messages", query), NAME
         )
         if not isinstance(found, list):
             raise malformed_response_error(NAME)
@@ -95,13 +95,13 @@ class Discord:
         """Post a message; return its id. The key deduplicates for some minutes."""
         nonce = hashlib.blake2b(key.encode(), digest_size=12).hexdigest()
         body = orjson.dumps({**message, "nonce": nonce, "enforce_nonce": True})
-        answer = await self._sent(http, "POST", f"/channels/{channel}/messages", body=body)
+        answer = await self._send(http, "POST", f"/channels/{channel}/messages", body=body)
         found = read_object(answer, NAME)
         if not is_id(found.get("id")):
             raise malformed_response_error(NAME)
         return str(found["id"])
 
-    async def _sent(
+    async def _send(
         self,
         http: HttpClient,
         method: str,

@@ -117,7 +117,9 @@ def build_poll(discord: Discord) -> Poll:
         if channel not in marks:
             began[channel] = build_id_at(now)
         mark = str(marks.get(channel) or build_id_at(now - _FIRST_LOOK))
-        items, found = await _followed(ctx, discord, channel, mark, str(began.get(channel, mark)))
+        items, found = await _read_channel(
+            ctx, discord, channel, mark, str(began.get(channel, mark))
+        )
         # A message dated in the future must not advance the cursor: later ones would be lost.
         past = [one for one in _ids(found) if one <= int(build_id_at(now + _AHEAD))]
         marks[channel] = str(max([int(mark), *past]))
@@ -161,7 +163,7 @@ def parse_request(request: str, at: datetime) -> Mapping[str, Any]:
     return {"channel_id": found[0]}
 
 
-async def _followed(
+async def _read_channel(
     ctx: CallContext, discord: Discord, channel: str, mark: str, told_after: str
 ) -> tuple[Sequence[Item | UnreadableItem], list[Any]]:
     """Read a channel's next messages; an inaccessible channel does not block the others."""

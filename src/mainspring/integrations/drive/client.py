@@ -79,7 +79,7 @@ class Drive:
             "spaces": "drive",
             **_EVERYWHERE,
         }
-        found = await self._get(http, "files", _paged(asked, page))
+        found = await self._get(http, "files", _add_page(asked, page))
         return FilePage(
             _objects(found, "files"),
             _optional(found, "nextPageToken"),
@@ -155,7 +155,9 @@ class Drive:
         query = {"uploadType": "multipart", "supportsAllDrives": "true", "fields": "id"}
         kind_of_all = {"Content-Type": f'multipart/related; boundary="{boundary}"'}
         request = self._request("POST", "/upload/drive/v3/files", query, kind_of_all, body)
-        return require_text(read_object(_checked(await http.send(request)), NAME), "id", NAME)
+        return require_text(
+            read_object(_check_response(await http.send(request)), NAME), "id", NAME
+        )
 
     async def _get(self, http: HttpClient, path: str, query: Mapping[str, str]) -> dict[str, Any]:
         return read_object(await self._answer(http, path, query, _BYTES), NAME)
@@ -164,7 +166,7 @@ class Drive:
         self, http: HttpClient, path: str, query: Mapping[str, str], most: int
     ) -> HttpResponse:
         request = self._request("GET", f"/drive/v3/{path}", query, most=most)
-        return _checked(await http.send(request))
+        return _check_response(await http.send(request))
 
     def _request(
         self,
@@ -188,14 +190,14 @@ class Drive:
         )
 
 
-def _checked(response: HttpResponse) -> HttpResponse:
+def _check_response(response: HttpResponse) -> HttpResponse:
     problem = parse_refusal(response, NAME, _WORDS)
     if problem is not None:
         raise problem
     return response
 
 
-def _paged(request: Mapping[str, str], page: str | None) -> Mapping[str, str]:
+def _add_page(request: Mapping[str, str], page: str | None) -> Mapping[str, str]:
     return request if page is None else {**request, "pageToken": page}
 
 

@@ -111,7 +111,7 @@ def preview(arguments: Mapping[str, Any]) -> str:
     return message + _beside(arguments)
 
 
-def _pretended(arguments: Mapping[str, Any]) -> dict[str, Any]:
+def _pretend_sending(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The response of a mail server that accepts all recipients."""
     everybody = _everybody(arguments)
     return {"message_id": "<not-sent@example.com>", "accepted": everybody, "refused": []}
@@ -302,7 +302,7 @@ SEND_EMAIL = Capability(
         default_tool=True,
         effect=Effect.SEND,
         seconds=2.0,
-        stub=_pretended,
+        stub=_pretend_sending,
         arguments_bytes=MAIL_FILES * _SIGNS + 1_048_576,
     ),
 )

@@ -73,14 +73,14 @@ def parse_github_error(
     response: HttpResponse, subject: RequestSubject, now: datetime
 ) -> Problem | None:
     """Map an error response to a problem; None when it succeeded."""
-    limited = _limited(response, now)
+    limited = _read_rate_limit(response, now)
     if limited is not None:
         return limited
     told = _TOLD.get(response.status)
     return parse_refusal(response, NAME) if told is None else told(response, subject)
 
 
-def _limited(response: HttpResponse, now: datetime) -> UpstreamError | None:
+def _read_rate_limit(response: HttpResponse, now: datetime) -> UpstreamError | None:
     """Primary or secondary rate limit: nothing was done."""
     if response.status not in {403, 429}:
         return None
@@ -107,7 +107,7 @@ def _until(reset: str, now: datetime) -> float | None:
     return min(max(float(reset) - now.timestamp(), 0.0) + 1.0, LONGEST_PAUSE)
 
 
-def _moved(response: HttpResponse, subject: RequestSubject) -> Problem:
+def _build_moved_error(response: HttpResponse, subject: RequestSubject) -> Problem:
     del response
     return Conflict(
         f"{subject.what} has another name by now, and nothing was written.",
@@ -141,7 +141,7 @@ def _forbidden(response: HttpResponse, subject: RequestSubject) -> Problem:
     )
 
 
-def _hidden(response: HttpResponse, subject: RequestSubject) -> Problem:
+def _build_hidden_error(response: HttpResponse, subject: RequestSubject) -> Problem:
     del response
     return NotFound(
         f"{subject.what} is not there, or not visible to this account.",
@@ -201,13 +201,13 @@ def _finding(entry: Mapping[str, Any], subject: RequestSubject) -> Finding:
 
 
 _TOLD: Final = {
-    301: _moved,
-    302: _moved,
-    307: _moved,
-    308: _moved,
+    301: _build_moved_error,
+    302: _build_moved_error,
+    307: _build_moved_error,
+    308: _build_moved_error,
     401: _unknown,
     403: _forbidden,
-    404: _hidden,
+    404: _build_hidden_error,
     410: _build_gone_problem,
     422: _not_valid,
 }
@@ -304,7 +304,7 @@ class GitHub:
                 follow_redirects=False,
             )
         )
-        found = _checked(ctx, response, asked)
+        found = _check_response(ctx, response, asked)
         if not isinstance(found, dict):
             raise malformed_response_error(NAME)
         return found
@@ -334,7 +334,7 @@ class GitHub:
         )
         if response.status == 304 and etag is not None:
             return GitHubResponse(None, etag=etag, unchanged=True)
-        value = _checked(ctx, response, subject)
+        value = _check_response(ctx, response, subject)
         return GitHubResponse(value, self._next(response), mark_of(response.headers))
 
     def _next(self, response: HttpResponse) -> str | None:
@@ -403,7 +403,7 @@ def _headers(ctx: CallContext) -> dict[str, str | SecretText]:
     return headers
 
 
-def _checked(ctx: CallContext, response: HttpResponse, subject: RequestSubject) -> Any:
+def _check_response(ctx: CallContext, response: HttpResponse, subject: RequestSubject) -> Any:
     problem: Problem | None = parse_github_error(response, subject, ctx.clock.now())
     if problem is not None:
         raise problem

@@ -28,7 +28,7 @@ def issue_row(entry: Any) -> Row | None:
     if "pull_request" in _object(entry):
         return None
     return {
-        **_numbered(entry),
+        **_map_numbered_entry(entry),
         "comments": _whole(entry.get("comments")),
         "milestone": _text(_inner(entry, "milestone", "title")),
     }
@@ -37,7 +37,7 @@ def issue_row(entry: Any) -> Row | None:
 def build_pr_row(entry: Any) -> Row:
     """Map a pull request to a row."""
     return {
-        **_numbered(_object(entry)),
+        **_map_numbered_entry(_object(entry)),
         "draft": bool(entry.get("draft")),
         "head": _text(_inner(entry, "head", "ref")),
         "base": _text(_inner(entry, "base", "ref")),
@@ -49,8 +49,8 @@ def release_row(entry: Any) -> Row:
     """Map a release to a row."""
     return {
         "id": _id(_object(entry)),
-        "tag": _needed(entry, "tag_name"),
-        "name": _text(entry.get("name")) or _needed(entry, "tag_name"),
+        "tag": _require_text(entry, "tag_name"),
+        "name": _text(entry.get("name")) or _require_text(entry, "tag_name"),
         "draft": bool(entry.get("draft")),
         "prerelease": bool(entry.get("prerelease")),
         "author": _text(_inner(entry, "author", "login")),
@@ -63,7 +63,7 @@ def release_row(entry: Any) -> Row:
 def build_commit_row(entry: Any) -> Row:
     """Map a commit to a row, with the first line of its message."""
     commit = _object(_object(entry).get("commit"))
-    sha = _needed(entry, "sha")
+    sha = _require_text(entry, "sha")
     return {
         "id": sha,
         "sha": sha,
@@ -86,8 +86,8 @@ def build_rows(entries: list[Any], row: Any) -> list[Row]:
 def issue_item(entry: Any, place: str, told_from: datetime | None = None) -> Item | UnreadableItem:
     """Map an issue or pull request to a page; published when opened after a time."""
     try:
-        row = _numbered(_object(entry))
-        opened = _needed(entry, "created_at")
+        row = _map_numbered_entry(_object(entry))
+        opened = _require_text(entry, "created_at")
     except _UnreadableEntry as error:
         return UnreadableItem(place, _unreadable(str(error)))
     is_pr = "pull_request" in entry
@@ -112,7 +112,7 @@ def release_item(
     """Map a published release to a page."""
     try:
         row = release_row(entry)
-        published = _needed(entry, "published_at")
+        published = _require_text(entry, "published_at")
     except _UnreadableEntry as error:
         return UnreadableItem(place, _unreadable(str(error)))
     tells = _is_after(published, told_from)
@@ -152,7 +152,7 @@ def _is_after(text: str, told_from: datetime | None) -> bool:
     return told_from is not None and at is not None and at >= told_from
 
 
-def _numbered(entry: Mapping[str, Any]) -> Row:
+def _map_numbered_entry(entry: Mapping[str, Any]) -> Row:
     """The common fields of issues and pull requests."""
     number = _whole(entry.get("number"))
     if number is None:
@@ -160,7 +160,7 @@ def _numbered(entry: Mapping[str, Any]) -> Row:
     return {
         "id": _id(entry),
         "number": number,
-        "title": _needed(entry, "title"),
+        "title": _require_text(entry, "title"),
         "state": _text(entry.get("state")),
         "author": _text(_inner(entry, "user", "login")),
         "labels": _names(entry.get("labels"), "name"),
@@ -168,7 +168,7 @@ def _numbered(entry: Mapping[str, Any]) -> Row:
         "created_at": _text(entry.get("created_at")),
         "updated_at": _text(entry.get("updated_at")),
         "closed_at": _text(entry.get("closed_at")),
-        "url": _needed(entry, "html_url"),
+        "url": _require_text(entry, "html_url"),
     }
 
 
@@ -185,7 +185,7 @@ def _id(entry: Mapping[str, Any]) -> int:
     return found
 
 
-def _needed(entry: Mapping[str, Any], name: str) -> str:
+def _require_text(entry: Mapping[str, Any], name: str) -> str:
     found = entry.get(name)
     if not isinstance(found, str) or not found:
         raise _UnreadableEntry(name)

@@ -121,7 +121,7 @@ def build_releases_poll(github: GitHub) -> Poll:
         entries = answer.value
         if not isinstance(entries, list):
             raise malformed_response_error(NAME)
-        fresh = [one for one in entries if not _passed_over(one, known or ())]
+        fresh = [one for one in entries if not _is_skipped(one, known or ())]
         at = f"github:{name}:releases"
         items = [
             read_one(f"{at}:{n}", partial(release_item, one, name, f"{at}:{n}", began))
@@ -165,7 +165,7 @@ def _over_all(look: _PollRepository) -> Callable[..., Awaitable[ItemBatch]]:
                 if isinstance(problem, UpstreamError) and problem.retryable:
                     if not count:
                         raise
-                    return _paused(items, places, [*due[count:], *again], problem)
+                    return _pause_batch(items, places, [*due[count:], *again], problem)
                 items.append(UnreadableItem(f"github:repository:{name}", problem))
                 continue
             items += one.items
@@ -176,7 +176,7 @@ def _over_all(look: _PollRepository) -> Callable[..., Awaitable[ItemBatch]]:
     return read
 
 
-def _paused(
+def _pause_batch(
     items: list[Item | UnreadableItem],
     places: dict[str, RepositoryCursor],
     due: list[str],
@@ -221,7 +221,7 @@ def _is_out(entry: Mapping[str, Any]) -> bool:
     return isinstance(entry.get("id"), int) and not entry.get("draft")
 
 
-def _passed_over(entry: Any, known: Sequence[Any]) -> bool:
+def _is_skipped(entry: Any, known: Sequence[Any]) -> bool:
     """Skip drafts and releases that were already published as events."""
     return isinstance(entry, dict) and (bool(entry.get("draft")) or entry.get("id") in known)
 

@@ -73,13 +73,13 @@ def build_search_source(github: GitHub) -> Source:
         following: list[list[Any]] = []
         cut = False
         for kind, page, size in _places(given["query"], cursor, min(_PAGE, limit)):
-            found = await _searched(github, ctx, f"{given['query']} {kind}".rstrip(), page, size)
+            found = await _search_page(github, ctx, f"{given['query']} {kind}".rstrip(), page, size)
             entries += found.value["items"]
             cut = cut or found.value.get("incomplete_results") is True
             if found.next is not None:
                 following.append([kind, *parse_page(found.next, (page + 1, size))])
         if not _KIND.search(given["query"]):
-            entries.sort(key=_changed_at, reverse=True)
+            entries.sort(key=_get_changed_at, reverse=True)
         wanted = entries[: limit - brought]
         at = [f"github:search:{brought + n}" for n in range(len(wanted))]
         brought += len(wanted)
@@ -97,7 +97,7 @@ def build_search_source(github: GitHub) -> Source:
     return Source("github", INPUT, read, parse_request)
 
 
-async def _searched(
+async def _search_page(
     github: GitHub, ctx: CallContext, query: str, page: int, size: int
 ) -> GitHubResponse:
     """Read one page of one search."""
@@ -128,7 +128,7 @@ def _places(query: str, cursor: Mapping[str, Any] | None, size: int) -> list[tup
     return [(kind, 1, size) for kind in kinds]
 
 
-def _changed_at(entry: Any) -> str:
+def _get_changed_at(entry: Any) -> str:
     return str(entry.get("updated_at") or "") if isinstance(entry, Mapping) else ""
 
 

@@ -84,14 +84,14 @@ class Gmail:
     ) -> ThreadIdPage:
         """List threads that match a search, newest first, without spam and trash."""
         asked = {"q": query, "maxResults": str(most)}
-        found = await self._get(http, "threads", _paged(asked, page))
+        found = await self._get(http, "threads", _add_page(asked, page))
         ids = [require_text(one, "id", NAME) for one in list_in(found, "threads", NAME)]
         return ThreadIdPage(tuple(ids), _next(found))
 
     async def arrivals(self, http: HttpClient, since: str, page: str | None) -> ThreadIdPage:
         """List threads with new messages since a history id; 404 is Missing: too old."""
         asked = {"startHistoryId": since, "historyTypes": "messageAdded", "maxResults": "100"}
-        found = await self._get(http, "history", _paged(asked, page))
+        found = await self._get(http, "history", _add_page(asked, page))
         added = [
             one
             for entry in list_in(found, "history", NAME)
@@ -258,7 +258,7 @@ def _messages(found: Mapping[str, Any]) -> list[dict[str, Any]]:
     return messages
 
 
-def _paged(request: dict[str, str], page: str | None) -> dict[str, str]:
+def _add_page(request: dict[str, str], page: str | None) -> dict[str, str]:
     return request if page is None else {**request, "pageToken": page}
 
 

@@ -117,7 +117,7 @@ def read_headers(payload: Mapping[str, Any]) -> dict[str, str]:
     for one in _list(payload.get("headers"))[:500]:
         name, value = _mapping(one).get("name"), _mapping(one).get("value")
         if isinstance(name, str) and isinstance(value, str):
-            found.setdefault(name.lower(), format_one_line(_decoded_words(value), _LONGEST_HEADER))
+            found.setdefault(name.lower(), format_one_line(_decode_words(value), _LONGEST_HEADER))
     return found
 
 
@@ -187,7 +187,7 @@ def _attachment(message_id: str, part: Mapping[str, Any]) -> GmailAttachment:
     kind = _kind(part)
     usual = "invite.ics" if kind == "text/calendar" else "attachment"
     return GmailAttachment(
-        filename=format_one_line(_decoded_words(name) if isinstance(name, str) else "", 200)
+        filename=format_one_line(_decode_words(name) if isinstance(name, str) else "", 200)
         or usual,
         mime_type=kind,
         size=size if isinstance(size, int) and size >= 0 else 0,
@@ -220,7 +220,7 @@ def _parameter(part: Mapping[str, Any], header: str, name: str) -> str:
     return found if isinstance(found, str) else str(found[2])
 
 
-def _decoded_words(value: str) -> str:
+def _decode_words(value: str) -> str:
     """Decode RFC 2047 encoded words."""
     if "=?" not in value:
         return value

@@ -300,13 +300,13 @@ async def _read_threads(
             if not all(isinstance(one, Mapping) for one in messages):
                 raise malformed_response_error(NAME)
             return None
-        texts = await _attached_texts(gmail, ctx, mails)
+        texts = await _read_attached_texts(gmail, ctx, mails)
         return build_thread_item(thread_id, mails, texts, labels, news_since)
 
     return await read_each(wanted, read)
 
 
-async def _attached_texts(
+async def _read_attached_texts(
     gmail: Gmail, ctx: CallContext, mails: list[GmailMessage]
 ) -> dict[str, str]:
     """Read small text attachments; one that fails is only named."""
@@ -315,7 +315,7 @@ async def _attached_texts(
     texts: dict[str, str] = {}
     for file in small:
         try:
-            texts[file.id] = file.text(await _attached_bytes(gmail, ctx, file))
+            texts[file.id] = file.text(await _read_attached_bytes(gmail, ctx, file))
         except ReconnectRequired:
             raise
         except Problem as problem:
@@ -345,12 +345,12 @@ async def _files(gmail: Gmail, ctx: CallContext, frontmatter: Mapping[str, Any])
             if file.size > ATTACHMENT_BYTES:
                 detail = f"{file.filename} is larger than {ATTACHMENT_BYTES:,} bytes."
                 raise TooLarge(detail, code="attachment_too_large")
-            data = await _attached_bytes(gmail, ctx, file)
+            data = await _read_attached_bytes(gmail, ctx, file)
             found.append(ItemFile(file.filename, data, file.mime_type))
     return found
 
 
-async def _attached_bytes(gmail: Gmail, ctx: CallContext, file: GmailAttachment) -> bytes:
+async def _read_attached_bytes(gmail: Gmail, ctx: CallContext, file: GmailAttachment) -> bytes:
     if file.remote_id:
         return await gmail.attachment(ctx.http, file.message_id, file.remote_id)
     return file.data or b""

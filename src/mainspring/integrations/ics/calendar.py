@@ -136,15 +136,15 @@ def _too_often(event: Any) -> bool:
 def _row(event: Any) -> dict[str, Any]:
     start, end = _when(event, "DTSTART"), _end_of(event)
     uid = _text(event, "UID") or _text(event, "SUMMARY")
-    began = _spelled(start)
+    began = _format_moment(start)
     # A moved occurrence is identified by its original time.
     stood = _when(event, "RECURRENCE-ID") or start
     return {
-        "id": f"{uid}@{_spelled(stood)}",
+        "id": f"{uid}@{_format_moment(stood)}",
         "uid": uid,
         "title": _text(event, "SUMMARY"),
         "start": began,
-        "end": _spelled(end),
+        "end": _format_moment(end),
         "all_day": not isinstance(start, datetime),
         "location": _text(event, "LOCATION"),
         "description": _text(event, "DESCRIPTION"),
@@ -180,7 +180,7 @@ def _end_of(event: Any) -> date | datetime | None:
     return start if isinstance(start, datetime) else start + timedelta(days=1)
 
 
-def _spelled(moment: date | datetime | None) -> str:
+def _format_moment(moment: date | datetime | None) -> str:
     if moment is None:
         return ""
     if not isinstance(moment, datetime):

@@ -228,13 +228,13 @@ def _feed(lines: _CalendarLines, limit: TimeLimit) -> CalendarFeed:
     tzp.use_default()
     for part in lines.zones:
         # An unreadable zone is unknown; events that use it are reported.
-        _parsed(Timezone, part, limit)
+        _parse_component(Timezone, part, limit)
     text = _calendar_zone(lines)
     known = None if text is None else getattr(tzp.timezone(text), "key", None)
     feed = CalendarFeed(zone=known)
     lost = text if known is None else None
     for number, part in enumerate(lines.events, 1):
-        event = _parsed(Event, [f"BEGIN:{_EVENT}", *part, f"END:{_EVENT}"], limit)
+        event = _parse_component(Event, [f"BEGIN:{_EVENT}", *part, f"END:{_EVENT}"], limit)
         if event is None:
             feed.broken.append(build_unreadable_event(f"number {number}", "it cannot be read."))
         elif (why := _why_unreadable(event, lost)) is not None:
@@ -244,7 +244,7 @@ def _feed(lines: _CalendarLines, limit: TimeLimit) -> CalendarFeed:
     return feed
 
 
-def _parsed(kind: Any, lines: list[str], limit: TimeLimit) -> Any:
+def _parse_component(kind: Any, lines: list[str], limit: TimeLimit) -> Any:
     """Parse a component; None when the library fails."""
     text = "\r\n".join([*lines, ""]).encode()
     try:

@@ -248,7 +248,7 @@ class Linear:
         try:
             made = _part(await self._ask(ctx, _CREATE, {"input": issue}), "issueCreate")
         except Invalid:
-            found = await self._found(ctx, str(issue["id"]))
+            found = await self._find_issue(ctx, str(issue["id"]))
             if found is None:
                 raise
             return found
@@ -258,7 +258,7 @@ class Linear:
             )
         return _part(made, "issue")
 
-    async def _found(self, ctx: CallContext, named: str) -> dict[str, Any] | None:
+    async def _find_issue(self, ctx: CallContext, named: str) -> dict[str, Any] | None:
         """Return an issue by id; Linear reports a missing one as an error."""
         try:
             found = (await self._ask(ctx, _ONE, {"id": named})).get("issue")

@@ -122,7 +122,7 @@ class Slack:
     """The API client for one base URL."""
 
     def __init__(self, base_url: str) -> None:
-        self._base, host = _checked(base_url)
+        self._base, host = _check_base_url(base_url)
         self.hosts = frozenset({host})
         # Slack has a separate host for response URLs.
         self.reply_hosts = frozenset({host, f"hooks.{host}"})
@@ -282,7 +282,7 @@ def _objects(answer: Mapping[str, Any], name: str) -> list[Mapping[str, Any]]:
     return [one for one in found if isinstance(one, Mapping)]
 
 
-def _checked(base_url: str) -> tuple[str, str]:
+def _check_base_url(base_url: str) -> tuple[str, str]:
     """Check the URL, and return it with the host and port to connect to."""
     found = read_base_address(base_url)
     if found is None:

@@ -62,7 +62,7 @@ def read_interaction(body: bytes) -> Interaction | None:
     except ValueError:
         return None
     if "payload" in form:
-        return _pressed(form["payload"][0])
+        return _read_press(form["payload"][0])
     team, user = _account(_first(form, "team_id")), _account(_first(form, "user_id"))
     if "command" not in form or team is None or user is None:
         return None
@@ -71,7 +71,7 @@ def read_interaction(body: bytes) -> Interaction | None:
     )
 
 
-def _pressed(text: str) -> Interaction | None:
+def _read_press(text: str) -> Interaction | None:
     try:
         payload = orjson.loads(text)
     except orjson.JSONDecodeError:

@@ -105,7 +105,7 @@ class Telegram:
     """
 
     def __init__(self, base_url: str) -> None:
-        self._base, host = _checked(base_url)
+        self._base, host = _check_base_url(base_url)
         self.hosts = frozenset({host})
 
     async def push(self, ctx: CallContext, text: str) -> int:
@@ -235,7 +235,7 @@ def _not_set_up(missing: NotFound) -> NotFound:
     )
 
 
-def _checked(base_url: str) -> tuple[str, str]:
+def _check_base_url(base_url: str) -> tuple[str, str]:
     """Check the URL, and return it with the host and port to connect to."""
     found = read_base_address(base_url)
     if found is None:

@@ -39,7 +39,7 @@ def build_updates_poll(telegram: Telegram) -> Poll:
         # The first poll does not wait, because updates may already be pending.
         found = await telegram.updates(ctx, offset, _WAIT if offset else 0)
         read = build_item_batch(found, settings, offset)
-        for query_id in _pressed_before(found, (read.cursor or {})["offset"]):
+        for query_id in _list_press_ids(found, (read.cursor or {})["offset"]):
             await telegram.answer_callback(ctx, query_id)
         return read
 
@@ -70,7 +70,7 @@ def build_item_batch(found: Any, settings: Mapping[str, Any], offset: int) -> It
     return ItemBatch(items, {"offset": offset}, more=len(found) >= MOST_UPDATES)
 
 
-def _pressed_before(found: Any, offset: int) -> list[str]:
+def _list_press_ids(found: Any, offset: int) -> list[str]:
     """Return the ids of button presses among the updates that this poll has handled."""
     pressed = [
         update.get("callback_query")
@@ -87,7 +87,7 @@ def _item(update: Mapping[str, Any], settings: Mapping[str, Any]) -> Item | Unre
     ref = f"telegram:{update['update_id']}"
     pressed = update.get("callback_query")
     if isinstance(pressed, Mapping):
-        return _pressed(ref, pressed)
+        return _build_press_item(ref, pressed)
     message = update.get("message")
     if not isinstance(message, Mapping) or not isinstance(message.get("text"), str):
         return None
@@ -126,7 +126,7 @@ def _parse_message(message: Mapping[str, Any], chat: int) -> Item | UnreadableIt
     )
 
 
-def _pressed(ref: str, pressed: Mapping[str, Any]) -> Item | None:
+def _build_press_item(ref: str, pressed: Mapping[str, Any]) -> Item | None:
     message, data = pressed.get("message"), pressed.get("data")
     user = _id_in(pressed, "from")
     if not isinstance(message, Mapping) or not isinstance(data, str) or user is None:
