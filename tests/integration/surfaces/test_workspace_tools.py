@@ -24,7 +24,8 @@ from mainspring.runs.run_requests import RunRequest
 from mainspring.settings import Settings
 from mainspring.store.embedded import EmbeddedServer
 from mainspring.surfaces.cli import ApplicationFactory
-from mainspring.surfaces.cli.automations import save_file, show_automation
+from mainspring.surfaces.cli.automation_view import show_automation
+from mainspring.surfaces.cli.automations import go_back, save_file
 from mainspring.surfaces.cli.context import CommandContext
 from mainspring.surfaces.cli.drafts import show_drafts
 from mainspring.surfaces.cli.export_import import bring_in
@@ -32,7 +33,6 @@ from mainspring.surfaces.cli.run import run_file
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.states import change_state
 from mainspring.surfaces.cli.tokens import TokenOptions, create_token
-from mainspring.surfaces.cli.versions import go_back
 from mainspring.surfaces.services import ApplicationServices
 from mainspring.workspace.automations import FIRST_WORKSPACE
 from tests.kit.bench import PATIENCE, document, step

@@ -15,48 +15,52 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from mainspring import __version__
+from mainspring.surfaces.cli.command_table import GROUPS
 from mainspring.surfaces.cli.context import CommandContext, finish
-from mainspring.surfaces.cli.options import Json, get_context, help_alone, make_group
-from mainspring.surfaces.cli.typer_functions import declared
+from mainspring.surfaces.cli.options import KEPT, Json, get_context, help_alone, make_group
+from mainspring.surfaces.cli.typer_functions import declared, declared_group
 from mainspring.surfaces.cli.workspace_selection import FOR_PROGRAMS, select_workspace
 
 if TYPE_CHECKING:
     from mainspring.surfaces.cli.factory import ApplicationFactory
 
-_PANEL = "The server and this machine"
+_PANEL = "Server and administration"
+_AUTOMATIONS = "Automations"
+_MESSAGES = "Events and messages"
 
 # The modules of commands in the order of the help, with the commands that each declares. One
-# command is parsed without importing, or building the parsers of, all others.
+# command is parsed without importing, or building the parsers of, all others. Commands under an
+# empty module name come from the command table.
 _EVERYDAY: Final[Mapping[str, tuple[str, ...]]] = {
     "authoring_app": ("new", "change", "review", "prompts"),
-    "proposals_app": ("proposals",),
     "automations_app": (
         *("starter", "when", "validate", "save", "list", "show", "activate", "pause"),
         *("acknowledge", "archive", "restore", "versions", "diff", "rollback", "export"),
         *("import", "webhook"),
     ),
     "rehearse_app": ("rehearse",),
-    "consents_app": ("consents",),
     "codex_app": ("codex",),
     "runs_app": ("run", "fire", "runs", "logs", "cancel", "retry", "replay"),
-    "messages_app": ("publish", "events", "inbox", "drafts"),
-    "approvals_app": ("approvals", "rules"),
-    "boards_app": ("boards",),
-    "pages_app": ("pages",),
-    "workflows_app": ("workflows",),
     "capabilities_app": ("capabilities", "call", "mcp"),
 }
 _OPERATING: Final[Mapping[str, tuple[str, ...]]] = {
-    "operating_app": ("halt", "release", "halts", "workers"),
     "secrets_app": ("secrets",),
     "models_app": ("models",),
-    "connections_app": ("connections",),
     "integrations_app": ("integrations",),
     "recipes_app": ("recipes",),
     "scaffold_app": ("scaffold",),
     "people_app": ("login", "logout", "sign-in", "email", "members", "workspaces", "tokens"),
     "backup_app": ("move", "migrate", "downgrade", "backup"),
     "shell_app": ("help", "version", "completion"),
+}
+
+# Commands of the table with their panels, in the order of the help.
+_DECLARED: Final[Mapping[str, str]] = {
+    "proposals": _AUTOMATIONS,
+    "consents": _AUTOMATIONS,
+    **dict.fromkeys(("events", "publish", "inbox", "drafts", "approvals", "rules"), _MESSAGES),
+    **dict.fromkeys(("boards", "pages", "workflows"), KEPT),
+    **dict.fromkeys(("halt", "release", "halts", "workers", "connections"), _PANEL),
 }
 
 # Options before the command that take a value.
@@ -140,7 +144,7 @@ def find_command(words: Sequence[str]) -> str | None:
 
 def _module_of_each() -> dict[str, str]:
     """The module of each command that can be built alone; help is about all of them."""
-    modules = {**_EVERYDAY, **_OPERATING, "": tuple(_SERVER)}
+    modules = {**_EVERYDAY, **_OPERATING, "": (*_DECLARED, *_SERVER)}
     found = {name: module for module, names in modules.items() for name in names}
     del found["help"]
     return found
@@ -153,6 +157,11 @@ def _add_commands(app: typer.Typer, only: str | None) -> None:
         if module in (None, name):
             import_module(f"{__package__}.{name}").add_to(app)
     if module in (None, ""):
+        for name, panel in _DECLARED.items():
+            if name in GROUPS:
+                app.add_typer(declared_group(name), name=name, rich_help_panel=panel)
+            else:
+                app.command(name=name, rich_help_panel=panel)(declared(name))
         for name, command in _SERVER.items():
             app.command(name=name, rich_help_panel=_PANEL)(command)
     for name in _OPERATING:

@@ -10,15 +10,16 @@ import orjson
 from mainspring.contracts.errors import Conflict, Finding, Invalid, NotFound
 from mainspring.definition.escaping import escape_json
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.capability_client import CapabilityClient, acting, check_person_asked
 from mainspring.surfaces.cli.columns import short_id
-from mainspring.surfaces.cli.consent_prompt import confirm
+from mainspring.surfaces.cli.connection import open_client
 from mainspring.surfaces.cli.formatting import hint
+from mainspring.surfaces.cli.person_prompt import check_person, confirm
 from mainspring.surfaces.cli.screen import one_line
 from mainspring.surfaces.cli.terminal_prompt import Ask
 
 if TYPE_CHECKING:
     from mainspring.surfaces.cli.context import CommandContext
+    from mainspring.surfaces.cli.http_client import ApiClient
     from mainspring.surfaces.cli.screen import Screen
 
 
@@ -27,7 +28,7 @@ _RULES_BY_PEOPLE: Final = "A person accepts a standing rule; a program cannot."
 
 
 async def show_approvals(context: CommandContext, screen: Screen, *, most: int) -> int:
-    async with acting(context) as where:
+    async with open_client(context) as where:
         found = await _call(where, "list_approvals", limit=min(most, 100))
     if screen.for_programs:
         screen.answer(found)
@@ -53,7 +54,7 @@ async def answer_question(
     arguments: dict[str, Any] = {"decision": "approved" if approved else "declined"}
     if answer is not None:
         arguments["answer"] = _json(answer)
-    async with acting(context) as where:
+    async with open_client(context) as where:
         listed = []
         # One that was answered before is found too, and says so.
         for status in ("pending", "approved", "declined", "expired"):
@@ -68,7 +69,7 @@ async def answer_question(
                 suggestion='Give --answer with JSON, such as \'{"day": "2026-12-01"}\'.',
             )
         if one["status"] == "pending":
-            check_person_asked(where, screen, ask, _BY_PEOPLE)
+            check_person(where, screen, ask, _BY_PEOPLE)
             shown = [*_question(one, screen)]
             if answer is not None:
                 shown.append(f"  answer     {one_line(answer, 400)}")
@@ -87,7 +88,7 @@ async def answer_question(
 
 
 async def show_rules(context: CommandContext, screen: Screen) -> int:
-    async with acting(context) as where:
+    async with open_client(context) as where:
         found = await _call(where, "list_standing_rules")
     if screen.for_programs:
         screen.answer(found)
@@ -103,12 +104,12 @@ async def decide(
     context: CommandContext, screen: Screen, text: str, what: str, ask: Ask | None = None
 ) -> int:
     """Accepts a rule once a person was asked; declines or withdraws one."""
-    async with acting(context) as where:
+    async with open_client(context) as where:
         listed = (await _call(where, "list_standing_rules", limit=100))["rules"]
         rule = _meant(listed, "rule_id", text, "rule")
         rule_id = rule["rule_id"]
         if what == "accept":
-            check_person_asked(where, screen, ask, _RULES_BY_PEOPLE)
+            check_person(where, screen, ask, _RULES_BY_PEOPLE)
             asked = "Let these go without asking?"
             if not await confirm(screen, _rule(rule, screen), asked, ask):
                 screen.say("Nothing was accepted.")
@@ -126,9 +127,7 @@ async def decide(
     return exits.DONE
 
 
-async def _call(
-    where: CapabilityClient, capability: str, *, confirmed: bool = False, **value: Any
-) -> Any:
+async def _call(where: ApiClient, capability: str, *, confirmed: bool = False, **value: Any) -> Any:
     return await where.call(capability, value, confirmed=confirmed)
 
 

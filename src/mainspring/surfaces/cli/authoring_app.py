@@ -13,10 +13,8 @@ from mainspring.surfaces.cli.options import (
     Json,
     Named,
     get_context,
-    help_alone,
-    make_group,
-    open_context,
 )
+from mainspring.surfaces.cli.typer_functions import declared_group
 
 if TYPE_CHECKING:
     from mainspring.surfaces.cli.proposals import GenerationOptions
@@ -92,7 +90,7 @@ def add_to(app: typer.Typer) -> None:
     app.command(name="new", rich_help_panel=_PANEL)(_new)
     app.command(name="change", rich_help_panel=_PANEL)(_change)
     app.command(name="review", rich_help_panel=_PANEL)(_review)
-    app.add_typer(_prompts(), name="prompts", rich_help_panel=_PANEL)
+    app.add_typer(declared_group("prompts"), name="prompts", rich_help_panel=_PANEL)
 
 
 def making(by: MadeBy | None, model: str | None, max_usd: float | None) -> GenerationOptions:
@@ -190,49 +188,3 @@ def _review(
     screen = context.screen(for_programs=for_programs)
     modes = ApprovalModes(tuple(automatic or ()), tuple(ask or ()))
     return finish(review(context, screen, what, to, making(by, model, max_usd), modes))
-
-
-def _prompts() -> typer.Typer:
-    group = make_group("Keep requests, to begin with them again.")
-
-    @group.callback(invoke_without_command=True)
-    def prompts(ctx: typer.Context) -> None:
-        """Keep requests, to begin with them again."""
-        help_alone(ctx)
-
-    group.command(name="list")(_prompts_list)
-    group.command(name="save")(_prompts_save)
-    group.command(name="forget")(_prompts_forget)
-    return group
-
-
-Prompt = Annotated[str, typer.Argument(metavar="NAME", help="What the request is called.")]
-
-
-def _prompts_list(ctx: typer.Context, for_programs: Json = False) -> int:
-    """List requests to begin with: those that are kept, and a few that everybody has."""
-    from mainspring.surfaces.cli.prompts import list_prompts
-
-    context, screen = open_context(ctx, for_programs)
-    return finish(list_prompts(context, screen))
-
-
-def _prompts_save(
-    ctx: typer.Context,
-    name: Prompt,
-    words: Annotated[list[str], typer.Argument(metavar="WORDS...", help="The request.")],
-    for_programs: Json = False,
-) -> int:
-    """Keep a request under a name; the name's old words are replaced."""
-    from mainspring.surfaces.cli.prompts import save_prompt
-
-    context, screen = open_context(ctx, for_programs)
-    return finish(save_prompt(context, screen, name, " ".join(words)))
-
-
-def _prompts_forget(ctx: typer.Context, name: Prompt, for_programs: Json = False) -> int:
-    """Forget a request; what was made from it stays."""
-    from mainspring.surfaces.cli.prompts import forget_prompt
-
-    context, screen = open_context(ctx, for_programs)
-    return finish(forget_prompt(context, screen, name))

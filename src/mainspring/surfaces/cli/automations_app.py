@@ -6,16 +6,13 @@ import os
 from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from mainspring.surfaces.cli.context import finish
-from mainspring.surfaces.cli.options import Json, Limit, Named, get_context, help_alone, make_group
+from mainspring.surfaces.cli.options import Json, Named, get_context, help_alone, make_group
 from mainspring.surfaces.cli.typer_functions import declared
-
-if TYPE_CHECKING:
-    pass
 
 _PANEL = "Automations"
 _LONGEST_NUMBER = 9
@@ -50,13 +47,13 @@ def add_to(app: typer.Typer) -> None:
         "validate": _validate,
         "save": _save,
         "list": declared("list"),
-        "show": _show,
-        "activate": _activate,
-        "pause": _pause,
-        "acknowledge": _acknowledge,
-        "archive": _archive,
-        "restore": _restore,
-        "versions": _versions,
+        "show": declared("show"),
+        "activate": declared("activate"),
+        "pause": declared("pause"),
+        "acknowledge": declared("acknowledge"),
+        "archive": declared("archive"),
+        "restore": declared("restore"),
+        "versions": declared("versions"),
         "diff": _diff,
         "rollback": _rollback,
         "export": _export,
@@ -134,57 +131,6 @@ def _save(
     return finish(save_file(context, context.screen(for_programs=for_programs), file, to))
 
 
-def _show(ctx: typer.Context, automation: Named, for_programs: Json = False) -> int:
-    """Show one automation: what it does, what starts it and when, its versions."""
-    from mainspring.surfaces.cli.automations import show_automation
-
-    context = get_context(ctx)
-    return finish(show_automation(context, context.screen(for_programs=for_programs), automation))
-
-
-def _change(ctx: typer.Context, act: str, automation: str, for_programs: bool) -> int:
-    from mainspring.surfaces.cli.states import change_state
-
-    context = get_context(ctx)
-    return finish(change_state(context, context.screen(for_programs=for_programs), act, automation))
-
-
-def _activate(ctx: typer.Context, automation: Named, for_programs: Json = False) -> int:
-    """Let its triggers start runs, on a running server."""
-    return _change(ctx, "activate", automation, for_programs)
-
-
-def _pause(ctx: typer.Context, automation: Named, for_programs: Json = False) -> int:
-    """Keep its triggers from starting runs; runs under way go on."""
-    return _change(ctx, "pause", automation, for_programs)
-
-
-def _archive(ctx: typer.Context, automation: Named, for_programs: Json = False) -> int:
-    """Put an automation away; its name is free and its history stays."""
-    return _change(ctx, "archive", automation, for_programs)
-
-
-def _restore(ctx: typer.Context, automation: Named, for_programs: Json = False) -> int:
-    """Bring an archived automation back, paused."""
-    return _change(ctx, "restore", automation, for_programs)
-
-
-def _acknowledge(ctx: typer.Context, automation: Named, for_programs: Json = False) -> int:
-    """Say that its failures so far are known; they are counted anew."""
-    return _change(ctx, "acknowledge", automation, for_programs)
-
-
-def _versions(
-    ctx: typer.Context, automation: Named, limit: Limit = 50, for_programs: Json = False
-) -> int:
-    """List the versions of an automation, the newest first."""
-    from mainspring.surfaces.cli.versions import show_versions
-
-    context = get_context(ctx)
-    screen = context.screen(for_programs=for_programs)
-    return finish(show_versions(context, screen, automation, most=limit))
-
-
 def _diff(
     ctx: typer.Context,
     first: Annotated[
@@ -222,7 +168,7 @@ def _rollback(
     ctx: typer.Context, automation: Named, version: Number, for_programs: Json = False
 ) -> int:
     """Bring an earlier version back, as a new one."""
-    from mainspring.surfaces.cli.versions import go_back
+    from mainspring.surfaces.cli.automations import go_back
 
     context = get_context(ctx)
     return finish(go_back(context, context.screen(for_programs=for_programs), automation, version))

@@ -107,6 +107,14 @@ class LazyInProcessClient:
     def address(self) -> str:
         return self._settings.address
 
+    @property
+    def by_token(self) -> bool:
+        return self._context.acts_by_token(self._settings)
+
+    @property
+    def by_program(self) -> bool:
+        return self._context.has_json or self._settings.token is not None
+
     async def call(
         self, capability: str, arguments: Mapping[str, Any], *, confirmed: bool = False
     ) -> dict[str, Any]:

@@ -14,20 +14,20 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Invalid, NotFound, PersonRequired, UpstreamError
 from mainspring.definition.escaping import escape_json
-from mainspring.gate.callers import CapabilityCaller
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns, format_time
-from mainspring.surfaces.cli.consent_prompt import confirm, has_person
+from mainspring.surfaces.cli.connection import enter_event_loop, open_client
 from mainspring.surfaces.cli.formatting import count, hint
-from mainspring.surfaces.cli.local import AuditedAction, local, local_owner
+from mainspring.surfaces.cli.person_prompt import confirm
 from mainspring.surfaces.cli.screen import Screen, clean, one_line
 from mainspring.surfaces.cli.server_presence import server_address
-from mainspring.surfaces.cli.terminal_prompt import Ask
+from mainspring.surfaces.cli.terminal_prompt import Ask, at_terminal
 
 if TYPE_CHECKING:
     from rich.text import Text
 
     from mainspring.surfaces.cli.context import CommandContext
+    from mainspring.surfaces.cli.http_client import ApiClient
     from mainspring.surfaces.services import ApplicationServices
 
 _WAITING: Final = frozenset({"new", "changed"})
@@ -35,8 +35,8 @@ _PATIENCE: Final = 600.0
 
 
 async def list_connections(context: CommandContext, screen: Screen) -> int:
-    async with context.doors.open(context.settings()) as services:
-        found = await _call(services, "list_connections", {})
+    async with open_client(context) as client:
+        found = await client.call("list_connections", {})
     if screen.for_programs:
         screen.answer(found)
     elif found["connections"]:
@@ -57,22 +57,55 @@ async def list_connections(context: CommandContext, screen: Screen) -> int:
 async def show_connection(
     context: CommandContext, screen: Screen, alias: str, tool: str | None
 ) -> int:
-    async with context.doors.open(context.settings()) as services:
-        given = {"connection_id": await _id_of(services, alias)}
-        found = await _call(services, "get_connection", given | ({"tool": tool} if tool else {}))
+    async with open_client(context) as client:
+        given = {"connection_id": await _id_of(client, alias)}
+        found = await client.call("get_connection", given | ({"tool": tool} if tool else {}))
     _say_whole(screen, found, whole=tool is not None)
     return exits.DONE
 
 
+async def add_server(
+    context: CommandContext,
+    screen: Screen,
+    url: str,
+    alias: str,
+    *,
+    token: bool,
+    oauth: bool,
+    client_id: str | None,
+    look_first: bool,
+) -> int:
+    """Connects to an MCP server with the options of the command."""
+    if token and oauth:
+        raise Invalid("Use either --token or --oauth, not both.", code="auth")
+    arguments: dict[str, Any] = {"alias": alias, "server_url": url, "agree": not look_first}
+    if oauth:
+        arguments["auth"] = "oauth"
+    if client_id is not None:
+        arguments["client_id"] = client_id
+    if token:
+        from mainspring.surfaces.cli.secrets import read_value
+
+        arguments["token"] = read_value(context.limits())
+    return await add(context, screen, arguments)
+
+
 async def add(context: CommandContext, screen: Screen, arguments: Mapping[str, Any]) -> int:
-    """Connects over HTTP; with OAuth it waits for whoever signs in."""
-    async with context.doors.open(context.settings()) as services:
-        made = await _call(services, "connect_mcp_server", arguments)
+    """Connects over HTTP; with OAuth it waits for the sign-in."""
+    async with open_client(context) as client:
+        made = await client.call("connect_mcp_server", arguments)
         if arguments.get("auth") == "oauth":
-            await _signed_in(services, screen, UUID(made["connection"]["id"]))
-        shown = await _call(services, "get_connection", {"connection_id": made["connection"]["id"]})
+            await _sign_in_here(context, screen, UUID(made["connection"]["id"]))
+        shown = await client.call("get_connection", {"connection_id": made["connection"]["id"]})
     _say_whole(screen, shown)
     return exits.DONE
+
+
+async def add_stdio(
+    context: CommandContext, screen: Screen, alias: str, command: Sequence[str], *, look_first: bool
+) -> int:
+    check_command(command)
+    return await add_program(context, screen, alias, command, agree=not look_first)
 
 
 async def add_program(
@@ -89,6 +122,10 @@ async def add_program(
     A person at a terminal sees what is started and agrees to its tools. Without one its tools can
     only be connected so that they wait for a person.
     """
+    from mainspring.gate.callers import CapabilityCaller
+    from mainspring.surfaces.cli.consent_prompt import has_person
+    from mainspring.surfaces.cli.local import AuditedAction, local, local_owner
+
     async with context.doors.open(context.settings()) as services:
         owner = local_owner(services)
         if agree:
@@ -113,34 +150,43 @@ async def add_program(
         deed = AuditedAction("connect_program", alias, {"connection_id": str(made.id)})
         async with local(services, deed).transaction():
             pass  # The entry of the audit log is all there is to write.
-        shown = await _call(services, "get_connection", {"connection_id": str(made.id)})
+        shown = await services.gate.direct(
+            CapabilityCaller(owner), "get_connection", {"connection_id": str(made.id)}
+        )
     _say_whole(screen, shown)
     return exits.DONE
 
 
 async def sign_in(context: CommandContext, screen: Screen, alias: str) -> int:
-    async with context.doors.open(context.settings()) as services:
-        wanted = await _id_of(services, alias)
-        await _signed_in(services, screen, UUID(wanted))
-        shown = await _call(services, "get_connection", {"connection_id": wanted})
+    async with open_client(context) as client:
+        wanted = await _id_of(client, alias)
+        await _sign_in_here(context, screen, UUID(wanted))
+        shown = await client.call("get_connection", {"connection_id": wanted})
     _say_whole(screen, shown)
     return exits.DONE
 
 
+async def replace_token(context: CommandContext, screen: Screen, alias: str) -> int:
+    """Reads a token from a pipe or a hidden prompt, and stores it."""
+    from mainspring.surfaces.cli.secrets import read_value
+
+    return await set_token(context, screen, alias, read_value(context.limits()))
+
+
 async def set_token(context: CommandContext, screen: Screen, alias: str, token: str) -> int:
-    """Keeps the token, and looks at the tools with it: a wrong one shows at once."""
-    async with context.doors.open(context.settings()) as services:
-        given = {"connection_id": await _id_of(services, alias)}
-        await _call(services, "set_connection_token", {**given, "token": token})
-        shown = await _call(services, "harvest_connection", given)
+    """Stores the token and lists the tools with it, so a wrong token fails immediately."""
+    async with open_client(context) as client:
+        given = {"connection_id": await _id_of(client, alias)}
+        await client.call("set_connection_token", {**given, "token": token})
+        shown = await client.call("harvest_connection", given)
     _say_whole(screen, shown)
     return exits.DONE
 
 
 async def harvest(context: CommandContext, screen: Screen, alias: str) -> int:
-    async with context.doors.open(context.settings()) as services:
-        given = {"connection_id": await _id_of(services, alias)}
-        shown = await _call(services, "harvest_connection", given)
+    async with open_client(context) as client:
+        given = {"connection_id": await _id_of(client, alias)}
+        shown = await client.call("harvest_connection", given)
     _say_whole(screen, shown)
     return exits.DONE
 
@@ -149,13 +195,13 @@ async def waiting(
     context: CommandContext, alias: str, names: Sequence[str]
 ) -> list[dict[str, Any]]:
     """The tools that wait for somebody, or those that are named, with all there is to read."""
-    async with context.doors.open(context.settings()) as services:
-        given = {"connection_id": await _id_of(services, alias)}
-        brief = (await _call(services, "get_connection", given))["tools"]
+    async with open_client(context) as client:
+        given = {"connection_id": await _id_of(client, alias)}
+        brief = (await client.call("get_connection", given))["tools"]
         wanted = list(names) or [one["name"] for one in brief if one["state"] in _WAITING]
         found = []
         for name in wanted:
-            found += (await _call(services, "get_connection", {**given, "tool": name}))["tools"]
+            found += (await client.call("get_connection", {**given, "tool": name}))["tools"]
     return found
 
 
@@ -165,38 +211,59 @@ def say_waiting(screen: Screen, tools: Sequence[Mapping[str, Any]]) -> None:
         screen.say(*_tool_lines(tool, whole=True))
 
 
+async def agree_to_tools(
+    context: CommandContext, screen: Screen, alias: str, tools: Sequence[str] | None, *, yes: bool
+) -> int:
+    """Shows new and changed tools, asks, and agrees to exactly what was shown."""
+    found = await waiting(context, alias, tools or ())
+    if not found:
+        if screen.for_programs:
+            screen.answer({"tools": []})
+        screen.say(f"No tool of {alias} is waiting for agreement.")
+        return exits.DONE
+    say_waiting(screen, found)
+    if at_terminal(screen):
+        # Asked even with --yes: a person agrees by answering.
+        if not await confirm(screen, (), "Agree?"):
+            return exits.FAILED
+    elif not yes:
+        raise Invalid("There is no terminal to ask on.", code="not_asked", suggestion="Add --yes.")
+    return await agree(context, screen, alias, found)
+
+
 async def agree(
     context: CommandContext, screen: Screen, alias: str, tools: Sequence[Mapping[str, Any]]
 ) -> int:
     """Agrees to tools as they were shown, and to nothing else."""
     chosen = [{"name": tool["name"], "hash": tool["hash"]} for tool in tools]
-    async with context.doors.open(context.settings()) as services:
-        given = {"connection_id": await _id_of(services, alias), "tools": chosen}
-        shown = await _call(services, "agree_to_tools", given)
+    async with open_client(context) as client:
+        given = {"connection_id": await _id_of(client, alias), "tools": chosen}
+        shown = await client.call("agree_to_tools", given)
     if screen.for_programs:
         screen.answer(shown)
     else:
-        screen.say(f"{count(len(chosen), 'tool')} of {alias} can be called now.")
+        screen.say(f"{count(len(chosen), 'tool')} of {alias} can now be called.")
     return exits.DONE
 
 
 async def refuse(context: CommandContext, screen: Screen, alias: str, names: Sequence[str]) -> int:
-    async with context.doors.open(context.settings()) as services:
-        given = {"connection_id": await _id_of(services, alias), "tools": list(names)}
-        shown = await _call(services, "refuse_tools", given)
+    async with open_client(context) as client:
+        given = {"connection_id": await _id_of(client, alias), "tools": list(names)}
+        shown = await client.call("refuse_tools", given)
     if screen.for_programs:
         screen.answer(shown)
     else:
-        screen.say(f"{count(len(names), 'tool')} of {alias} cannot be called any more.")
+        screen.say(f"{count(len(names), 'tool')} of {alias} can no longer be called.")
     return exits.DONE
 
 
 async def set_effect(
     context: CommandContext, screen: Screen, alias: str, tool: str, effect: str | None
 ) -> int:
-    async with context.doors.open(context.settings()) as services:
-        given = {"connection_id": await _id_of(services, alias), "tool": tool, "effect": effect}
-        shown = await _call(services, "set_tool_effect", given)
+    effect = None if effect == "guess" else effect
+    async with open_client(context) as client:
+        given = {"connection_id": await _id_of(client, alias), "tool": tool, "effect": effect}
+        shown = await client.call("set_tool_effect", given)
     if screen.for_programs:
         screen.answer(shown)
     else:
@@ -206,21 +273,28 @@ async def set_effect(
 
 
 async def remove(context: CommandContext, screen: Screen, alias: str) -> int:
-    async with context.doors.open(context.settings()) as services:
-        given = {"connection_id": await _id_of(services, alias)}
-        gone = await _call(services, "disconnect_mcp_server", given)
+    async with open_client(context) as client:
+        given = {"connection_id": await _id_of(client, alias)}
+        gone = await client.call("disconnect_mcp_server", given)
     if screen.for_programs:
         screen.answer(gone)
     else:
-        screen.say(f"{alias} is disconnected; its tools and its tokens are forgotten.")
+        screen.say(f"{alias} is disconnected. Its tools and tokens are deleted.")
     return exits.DONE
 
 
 _DOES: Final = {"read": "reads", "send": "sends, and waits for a person when a run calls it"}
 
 
-async def _signed_in(services: ApplicationServices, screen: Screen, connection_id: UUID) -> None:
-    """Shows where to sign in, and waits for the browser that comes back to this machine."""
+async def _sign_in_here(context: CommandContext, screen: Screen, connection_id: UUID) -> None:
+    """Shows where to sign in, and waits for the browser to return to this machine."""
+    await enter_event_loop()
+    async with context.doors.open(context.settings()) as services:
+        await _sign_in_with(services, screen, connection_id)
+
+
+async def _sign_in_with(services: ApplicationServices, screen: Screen, connection_id: UUID) -> None:
+    from mainspring.surfaces.cli.local import local_owner
     from mainspring.surfaces.cli.oauth_redirect import listening
 
     owner, outside = local_owner(services), services.mcp_connection_service.parts.outside
@@ -232,9 +306,9 @@ async def _signed_in(services: ApplicationServices, screen: Screen, connection_i
             brought = await back.wait(_PATIENCE)
         except TimeoutError:
             raise UpstreamError(
-                "Nobody came back from signing in.",
+                "The sign-in was not completed in time.",
                 code="sign_in_expired",
-                suggestion="Begin again with the command sign-in.",
+                suggestion="Start again with the command sign-in.",
                 retryable=False,
             ) from None
     _, failed = await services.mcp_connection_service.finish_sign_in(
@@ -249,12 +323,8 @@ async def _signed_in(services: ApplicationServices, screen: Screen, connection_i
         raise failed
 
 
-async def _call(rooms: ApplicationServices, capability: str, given: Mapping[str, Any]) -> Any:
-    return await rooms.gate.direct(CapabilityCaller(local_owner(rooms)), capability, given)
-
-
-async def _id_of(services: ApplicationServices, alias: str) -> str:
-    found = (await _call(services, "list_connections", {}))["connections"]
+async def _id_of(client: ApiClient, alias: str) -> str:
+    found = (await client.call("list_connections", {}))["connections"]
     for one in found:
         if alias in (one["alias"], one["id"]):
             return str(one["id"])
@@ -267,10 +337,10 @@ async def _id_of(services: ApplicationServices, alias: str) -> str:
 
 
 def check_command(command: Sequence[str]) -> None:
-    """A program needs a name."""
+    """Refuses an empty command."""
     if not command:
         raise Invalid(
-            "Say which program is to be started, after --.",
+            "Name the program to start, after --.",
             code="bad_command",
             suggestion="mainspring connections add-stdio notes -- npx -y notes-server",
         )

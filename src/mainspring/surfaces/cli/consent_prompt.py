@@ -6,17 +6,19 @@ or with a token it is a program: it is refused with the page where a person can 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from mainspring.gate.callers import CapabilityCaller
-from mainspring.surfaces.cli.capability_client import INBOX, LocalClient, check_person_asked
+from mainspring.surfaces.cli import person_prompt
 from mainspring.surfaces.cli.formatting import hint
 from mainspring.surfaces.cli.local import local, local_owner
+from mainspring.surfaces.cli.person_prompt import INBOX, addition_lines, confirm
 from mainspring.surfaces.cli.screen import clean, one_line
 from mainspring.surfaces.cli.server_presence import server_address
-from mainspring.surfaces.cli.terminal_prompt import Ask, TerminalPrompt, at_terminal
+from mainspring.surfaces.cli.terminal_prompt import Ask
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.consent_rows import (
     add_board_names,
@@ -40,33 +42,32 @@ if TYPE_CHECKING:
     from mainspring.surfaces.services import ApplicationServices
     from mainspring.workspace.consent_rows import AutomationConsent
 
-_YES: Final = frozenset({"y", "yes"})
+
+@dataclass(frozen=True, slots=True)
+class LocalCaller:
+    """The owner of the data folder, in this process."""
+
+    services: ApplicationServices
+
+    @property
+    def address(self) -> str:
+        return server_address(self.services.settings)
+
+    @property
+    def by_program(self) -> bool:
+        return self.services.by_program
 
 
 def has_person(services: ApplicationServices, screen: Screen, ask: Ask | None = None) -> bool:
     """Whether a person can be asked here."""
-    return not services.by_program and (ask is not None or at_terminal(screen))
+    return person_prompt.has_person(LocalCaller(services), screen, ask)
 
 
 def check_person(
     services: ApplicationServices, screen: Screen, ask: Ask | None, detail: str, page: str = INBOX
 ) -> None:
-    """Refuses a program, and says on which page a person can do this."""
-    check_person_asked(LocalClient(services), screen, ask, detail, page)
-
-
-async def confirm(
-    screen: Screen, lines: Iterable[Any], question: str, ask: Ask | None = None
-) -> bool:
-    """Shows what is agreed to and asks; anything but a yes is a no."""
-    screen.say(*lines)
-    said = await (ask or TerminalPrompt(screen))(f"{question} [y/N]")
-    return (said or "").strip().lower() in _YES
-
-
-def addition_lines(additions: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Each thing that is agreed to, as the page lists it."""
-    return [f"  - {clean(one['says'])}" for one in additions]
+    """Refuses a program, and names the page where a person can do this."""
+    person_prompt.check_person(LocalCaller(services), screen, ask, detail, page)
 
 
 def consent_page(services: ApplicationServices, automation_id: UUID) -> str:

@@ -13,16 +13,17 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Finding, Invalid, NotFound, Problem
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.capability_client import CapabilityClient, acting, check_person_asked
 from mainspring.surfaces.cli.columns import columns, short_id
-from mainspring.surfaces.cli.consent_prompt import addition_lines, confirm
+from mainspring.surfaces.cli.connection import open_client
 from mainspring.surfaces.cli.formatting import count, hint
 from mainspring.surfaces.cli.lookup import beginning_with
+from mainspring.surfaces.cli.person_prompt import addition_lines, check_person, confirm
 from mainspring.surfaces.cli.screen import Screen, clean, one_line
 from mainspring.surfaces.cli.terminal_prompt import Ask
 
 if TYPE_CHECKING:
     from mainspring.surfaces.cli.context import CommandContext
+    from mainspring.surfaces.cli.http_client import ApiClient
 
 _MOST = 200
 _QUESTION = "Do you agree to this?"
@@ -31,7 +32,7 @@ _BY_PEOPLE = "A person agrees to what an automation may do; a program cannot."
 
 async def show_consents(context: CommandContext, screen: Screen, most: int) -> int:
     """Those that wait, the newest first."""
-    async with acting(context) as where:
+    async with open_client(context) as where:
         found = await where.call("list_consents", {"limit": most})
     if screen.for_programs:
         screen.answer(found)
@@ -56,7 +57,7 @@ async def show_consents(context: CommandContext, screen: Screen, most: int) -> i
 
 async def show_consent(context: CommandContext, screen: Screen, text: str) -> int:
     """Each addition, and how to answer."""
-    async with acting(context) as where:
+    async with open_client(context) as where:
         found = await _find(where, text)
     if screen.for_programs:
         screen.answer(found)
@@ -82,10 +83,10 @@ async def answer_consent(
     A person is shown it and asked. A token with the permission approve says by its digest what
     it agrees to.
     """
-    async with acting(desk) as where:
+    async with open_client(desk) as where:
         found = await _find(where, text)
         if not where.by_token:
-            check_person_asked(where, screen, ask, _BY_PEOPLE, _page(found))
+            check_person(where, screen, ask, _BY_PEOPLE, _page(found))
             if agree and not await confirm(screen, _lines(found), _QUESTION, ask):
                 screen.say("Nothing was agreed to; it stays paused.")
                 return exits.DONE
@@ -110,7 +111,7 @@ async def answer_consent(
     return exits.DONE
 
 
-async def _activated(where: CapabilityClient, arguments: Mapping[str, Any]) -> dict[str, Any]:
+async def _activated(where: ApiClient, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """By itself, once the answer is kept: what is agreed to stays so when this does not work."""
     try:
         return await where.call("answer_consent", {**arguments, "activate": True}, confirmed=True)
@@ -141,7 +142,7 @@ def _page(found: Mapping[str, Any]) -> str:
     return f"/automations/{found['automation_id']}"
 
 
-async def _find(where: CapabilityClient, text: str) -> dict[str, Any]:
+async def _find(where: ApiClient, text: str) -> dict[str, Any]:
     """What is meant: a consent by its id, or the newest of an automation by its id or its name.
 
     An id may be shortened to its first characters. A run of an older version has its own id as

@@ -14,6 +14,7 @@ from mainspring.contracts.errors import Problem
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.answers import read_answer
 from mainspring.surfaces.cli.formatting import count, hint
+from mainspring.surfaces.cli.in_process import InProcessClient
 from mainspring.surfaces.cli.paragraphs import paragraph
 from mainspring.surfaces.cli.problems import problem_lines
 from mainspring.surfaces.cli.proposal_view import (
@@ -30,7 +31,7 @@ from mainspring.surfaces.cli.proposals import (
     go_on,
     save_by_digest,
 )
-from mainspring.surfaces.cli.states import change_state_in
+from mainspring.surfaces.cli.states import change_state_at
 from mainspring.surfaces.cli.terminal_prompt import Ask, TerminalPrompt
 
 if TYPE_CHECKING:
@@ -237,7 +238,11 @@ class ProposalConversation:
             self._screen.say(f"  {hint('activate', saved['name'])}")
             return
         try:
-            await change_state_in(self._rooms, self._screen, "activate", saved["automation_id"])
+            client = InProcessClient(self._rooms, by_token=False)
+            home = self._rooms.settings.home
+            await change_state_at(
+                client, home, self._screen, "activate", saved["automation_id"], self._ask
+            )
         except Problem as problem:
             # It is saved all the same.
             self._say_problem(problem)

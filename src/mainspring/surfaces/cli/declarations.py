@@ -7,9 +7,10 @@ parser, which takes longer to import than most commands take to run.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import import_module
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class Param:
     kind: type = str
     default: Any = REQUIRED
     metavar: str | None = None
-    low: int | None = None
+    low: float | None = None
     high: int | None = None
     choices: tuple[str, ...] = ()
     # An argument that takes every word that is left, or an option that may be repeated.
@@ -39,6 +40,8 @@ class Param:
 
     def read(self, text: str) -> Any:
         """The value of a word; refuses one that the parser has to explain."""
+        if self.kind is float:
+            return self._read_number(text)
         if self.kind is not int:
             if self.choices and text not in self.choices:
                 raise _Unclear
@@ -52,6 +55,15 @@ class Param:
             raise _Unclear
         return value
 
+    def _read_number(self, text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            raise _Unclear from None
+        if not isfinite(value) or (self.low is not None and value < self.low):
+            raise _Unclear
+        return value
+
 
 def flag(name: str, text: str, *flags: str) -> Param:
     """An option that is there or not."""
@@ -60,12 +72,12 @@ def flag(name: str, text: str, *flags: str) -> Param:
 
 def option(name: str, text: str, *flags: str, default: Any = None, **more: Any) -> Param:
     """An option with a value."""
-    kind = int if isinstance(default, int) else str
+    kind = more.pop("kind", int if isinstance(default, int) else str)
     return Param(name, text, flags or (f"--{name}",), kind, default, **more)
 
 
-def limit(default: int, most: int = 1_000) -> Param:
-    return option("limit", "How many at most.", default=default, low=1, high=most)
+def limit(default: int, most: int = 1_000, *, name: str = "limit") -> Param:
+    return option(name, "Maximum number of entries.", "--limit", default=default, low=1, high=most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +88,20 @@ class Command:
     help: str
     run: str
     params: tuple[Param, ...] = ()
+    # Values that the function gets besides the parameters.
+    fixed: Mapping[str, Any] = field(default_factory=dict)
+    # Opens the application in this process, so it needs an event loop from the start.
+    in_process: bool = False
 
     def execute(self, context: CommandContext, screen: Screen, values: dict[str, Any]) -> int:
-        from mainspring.surfaces.cli.connection import finish_request
+        if self.in_process:
+            from mainspring.surfaces.cli.context import finish as finish_request
+        else:
+            from mainspring.surfaces.cli.connection import finish_request
 
         module, _, name = self.run.partition(":")
         work = getattr(import_module(f"{__package__}.{module}"), name)
-        code: int = finish_request(work(context, screen, **values))
+        code: int = finish_request(work(context, screen, **values, **self.fixed))
         return code
 
 

@@ -1,4 +1,4 @@
-"""``drafts``: the outside writes that were held for a person: shown, edited, answered."""
+"""``drafts``: list, show, edit, confirm and discard actions that are held for a person."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.contracts.errors import Finding, Invalid
+from mainspring.contracts.errors import Finding, Invalid, NotFound
 from mainspring.definition.escaping import escape_json
-from mainspring.gate.callers import CapabilityCaller
-from mainspring.gate.drafts import list_drafts
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns, format_time, short_id
-from mainspring.surfaces.cli.consent_prompt import check_person, confirm
+from mainspring.surfaces.cli.connection import open_client
 from mainspring.surfaces.cli.formatting import date_time, hint
-from mainspring.surfaces.cli.local import local, local_owner
-from mainspring.surfaces.cli.lookup import find_one
+from mainspring.surfaces.cli.lookup import find_row_at
+from mainspring.surfaces.cli.pages_of_rows import list_rows
+from mainspring.surfaces.cli.person_prompt import check_person, confirm
 from mainspring.surfaces.cli.screen import Screen, one_line
 from mainspring.surfaces.cli.terminal_prompt import Ask
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from mainspring.surfaces.cli.context import CommandContext
-    from mainspring.surfaces.services import ApplicationServices
+    from mainspring.surfaces.cli.http_client import ApiClient
 
 
 # A draft on a screen, as it will be delivered: its heads, its text, and its files.
@@ -101,12 +100,8 @@ _CAME_TO: Final = {
 async def show_drafts(
     context: CommandContext, screen: Screen, status: str | None, *, most: int
 ) -> int:
-    async with context.doors.open(context.settings()) as services:
-        words = await services.registry.of(services.workspace_id)
-        async with local(services).acquire() as connection:
-            found = await list_drafts(
-                connection, services.workspace_id, words, status=status, most=most
-            )
+    async with open_client(context) as client:
+        found = await list_rows(client, "/drafts", most, {"status": status})
     if screen.for_programs:
         screen.answer({"drafts": found})
     elif found:
@@ -122,8 +117,8 @@ async def show_drafts(
 
 
 async def show_draft(context: CommandContext, screen: Screen, text: str) -> int:
-    async with context.doors.open(context.settings()) as services:
-        draft = await _find_draft(services, text)
+    async with open_client(context) as client:
+        draft = await _find_draft(client, text)
     if screen.for_programs:
         screen.answer(draft)
     else:
@@ -140,15 +135,15 @@ async def confirm_draft(
     ask: Ask | None = None,
 ) -> int:
     """Sends what a draft shows once a person has said so, or says what came of it before."""
-    async with context.doors.open(context.settings()) as services:
-        draft = await _find_draft(services, text)
+    async with open_client(context) as client:
+        draft = await _find_draft(client, text)
         arguments: dict[str, Any] = {"draft_id": str(draft["id"])}
         if edits:
             arguments["edits"] = edits_of(draft, edits)
         if seen is not None:
             arguments["hash"] = _whole(draft, seen)
         if draft["status"] == "pending":
-            check_person(services, screen, ask, BY_PEOPLE)
+            check_person(client, screen, ask, BY_PEOPLE)
             edited = [f"  with {one_line(one, 400)}" for one in edits]
             if not await confirm(screen, [*format_draft(draft), *edited], "Send this?", ask):
                 screen.say("Nothing was sent; it waits on.")
@@ -156,9 +151,7 @@ async def confirm_draft(
             # The person who said yes has read these bytes, and no others are sent.
             if draft.get("hash"):
                 arguments.setdefault("hash", draft["hash"])
-        answer = await services.gate.direct(
-            CapabilityCaller(local_owner(services)), "confirm_action", arguments
-        )
+        answer = await client.call("confirm_action", arguments, confirmed=True)
     if screen.for_programs:
         screen.answer(answer)
     else:
@@ -170,13 +163,11 @@ async def edit_draft(
     context: CommandContext, screen: Screen, text: str, edits: Sequence[str]
 ) -> int:
     """Gives a draft other words, and shows it in them."""
-    async with context.doors.open(context.settings()) as services:
-        draft = await _find_draft(services, text)
+    async with open_client(context) as client:
+        draft = await _find_draft(client, text)
         given = {"draft_id": str(draft["id"]), "edits": edits_of(draft, edits)}
-        answer = await services.gate.direct(
-            CapabilityCaller(local_owner(services)), "edit_action", given
-        )
-        now = await _find_draft(services, str(draft["id"]))
+        answer = await client.call("edit_action", given)
+        now = await _find_draft(client, str(draft["id"]))
     if screen.for_programs:
         screen.answer(answer)
     else:
@@ -186,12 +177,10 @@ async def edit_draft(
 
 async def repeat_draft(context: CommandContext, screen: Screen, text: str) -> int:
     """Makes a new draft of the same bytes."""
-    async with context.doors.open(context.settings()) as services:
-        draft = await _find_draft(services, text)
+    async with open_client(context) as client:
+        draft = await _find_draft(client, text)
         given = {"draft_id": str(draft["id"])}
-        answer = await services.gate.direct(
-            CapabilityCaller(local_owner(services)), "redraft_action", given
-        )
+        answer = await client.call("redraft_action", given)
     if screen.for_programs:
         screen.answer(answer)
     else:
@@ -239,12 +228,10 @@ def _whole(draft: Mapping[str, Any], seen: str) -> str:
 async def discard_draft(
     context: CommandContext, screen: Screen, text: str, reason: str | None
 ) -> int:
-    async with context.doors.open(context.settings()) as services:
-        draft = await _find_draft(services, text)
+    async with open_client(context) as client:
+        draft = await _find_draft(client, text)
         given = {"draft_id": str(draft["id"])} | ({} if reason is None else {"reason": reason})
-        answer = await services.gate.direct(
-            CapabilityCaller(local_owner(services)), "discard_action", given
-        )
+        answer = await client.call("discard_action", given)
     if screen.for_programs:
         screen.answer(answer)
     else:
@@ -252,14 +239,8 @@ async def discard_draft(
     return exits.DONE
 
 
-async def _find_draft(services: ApplicationServices, text: str) -> dict[str, Any]:
-    words = await services.registry.of(services.workspace_id)
-    async with local(services).acquire() as connection:
-
-        async def page(before: UUID | None) -> Sequence[dict[str, Any]]:
-            return await list_drafts(connection, services.workspace_id, words, after=before, most=2)
-
-        return await find_one(text, page, _id_of, kind="draft")
+async def _find_draft(client: ApiClient, text: str) -> dict[str, Any]:
+    return await find_row_at(client, "/drafts", text, kind="draft")
 
 
 def _answered(draft: Mapping[str, Any], answer: Mapping[str, Any]) -> list[Text]:
@@ -276,9 +257,9 @@ def _answered(draft: Mapping[str, Any], answer: Mapping[str, Any]) -> list[Text]
 
 def _batches(
     drafts: Sequence[Mapping[str, Any]],
-) -> list[tuple[UUID | None, list[Mapping[str, Any]]]]:
+) -> list[tuple[str | None, list[Mapping[str, Any]]]]:
     """Drafts of one turn together, at the place of the newest; all others by themselves."""
-    groups: dict[UUID | None, list[Mapping[str, Any]]] = {}
+    groups: dict[str | None, list[Mapping[str, Any]]] = {}
     for draft in drafts:
         groups.setdefault(draft.get("batch_id"), []).append(draft)
     return list(groups.items())
@@ -353,5 +334,74 @@ def _next(draft: Mapping[str, Any]) -> list[Text]:
     return [Text(), Text(f"  {_CAME_TO[draft['outcome']]}")]
 
 
-def _id_of(draft: dict[str, Any]) -> UUID:
-    return UUID(str(draft["id"]))
+# --- batches
+
+_MOST = 500
+# As many as confirm_actions takes.
+_AT_ONCE = 50
+
+
+async def answer_batch(
+    context: CommandContext,
+    screen: Screen,
+    text: str,
+    *,
+    sends: bool,
+    reason: str | None,
+    ask: Ask | None = None,
+) -> int:
+    """Confirms or discards what waits of one batch."""
+    async with open_client(context) as client:
+        drafts = await _list_batch(client, _batch(text))
+        if sends:
+            check_person(client, screen, ask, BY_PEOPLE)
+            shown = [line for one in drafts for line in format_draft(one)]
+            if not await confirm(screen, shown, f"Send all {len(drafts)}?", ask):
+                screen.say("Nothing was sent; they wait on.")
+                return exits.DONE
+        results: list[Mapping[str, Any]] = []
+        for start in range(0, len(drafts), _AT_ONCE):
+            arguments: dict[str, Any] = {
+                "draft_ids": [str(one["id"]) for one in drafts[start : start + _AT_ONCE]]
+            }
+            if reason is not None:
+                arguments["reason"] = reason
+            name = "confirm_actions" if sends else "discard_actions"
+            answer = await client.call(name, arguments, confirmed=sends)
+            results += answer["results"]
+    if screen.for_programs:
+        screen.answer({"results": results})
+    else:
+        screen.say(*_batch_lines(drafts, results))
+    return exits.FAILED if any(one["status"] == "failed" for one in results) else exits.DONE
+
+
+def _batch(text: str) -> UUID:
+    try:
+        return UUID(text)
+    except ValueError:
+        raise Invalid(
+            "A batch is named by its whole id.",
+            code="usage",
+            suggestion=f"{hint('drafts')} shows the batches.",
+        ) from None
+
+
+async def _list_batch(client: ApiClient, batch: UUID) -> list[dict[str, Any]]:
+    """The pending drafts of a batch, oldest first."""
+    found = await list_rows(client, "/drafts", _MOST, {"status": "pending"})
+    drafts = [one for one in reversed(found) if one["batch_id"] == str(batch)]
+    if not drafts:
+        raise NotFound("No draft of this batch is pending.", code="no_batch")
+    return drafts
+
+
+def _batch_lines(
+    drafts: Sequence[Mapping[str, Any]], results: Sequence[Mapping[str, Any]]
+) -> list[str]:
+    said = []
+    for draft, one in zip(drafts, results, strict=True):
+        said.append(f"{one['status']}: {one_line(draft['preview'], 200)}")
+        if one.get("error"):
+            said.append(f"  {one_line(str(one['error'].get('detail', '')), 400)}")
+    return said

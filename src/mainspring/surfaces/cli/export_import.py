@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from mainspring.contracts.errors import Conflict, Invalid
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.automations import token_hints
+from mainspring.surfaces.cli.automation_view import token_hints
 from mainspring.surfaces.cli.columns import columns, short_id
 from mainspring.surfaces.cli.consent_prompt import offer_to_agree
 from mainspring.surfaces.cli.documents import read_document

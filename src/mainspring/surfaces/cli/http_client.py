@@ -42,6 +42,16 @@ class ApiClient(Protocol):
         """Where the pages of the server are."""
         ...
 
+    @property
+    def by_token(self) -> bool:
+        """Whether the holder of a token acts."""
+        ...
+
+    @property
+    def by_program(self) -> bool:
+        """Whether a program acts, even at a terminal."""
+        ...
+
     async def request(
         self,
         method: str,
@@ -92,6 +102,14 @@ class ServerClient:
         self._is_person = is_person
         self._seconds = seconds
         self._connection: HTTPConnection | None = None
+
+    @property
+    def by_token(self) -> bool:
+        return not self.has_session
+
+    @property
+    def by_program(self) -> bool:
+        return not self.has_session
 
     async def __aenter__(self) -> Self:
         return self

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any
 from mainspring.contracts.errors import InternalError
 from mainspring.gate.callers import CapabilityCaller
 from mainspring.surfaces.cli.caller import local_caller
-from mainspring.surfaces.cli.http_client import encode_body, read_problem, request_target
+from mainspring.surfaces.cli.http_client import (
+    capability_path,
+    encode_body,
+    read_problem,
+    request_target,
+)
 from mainspring.surfaces.cli.local import local_owner
 from mainspring.surfaces.rest.app import build_api
 from mainspring.surfaces.rest.auth import LOCAL_CALLER
@@ -28,9 +33,36 @@ class InProcessClient:
         self._by_token = by_token
         self._api = build_api(services)
 
+    @property
+    def address(self) -> str:
+        return self._services.settings.address
+
+    @property
+    def by_token(self) -> bool:
+        return self._by_token and self._services.settings.token is not None
+
+    @property
+    def by_program(self) -> bool:
+        return self._services.by_program
+
+    async def call(
+        self, capability: str, arguments: Mapping[str, Any], *, confirmed: bool = False
+    ) -> dict[str, Any]:
+        path = capability_path(capability)
+        answer: dict[str, Any] = await self.request("POST", path, arguments, confirmed=confirmed)
+        return answer
+
     async def request(
-        self, method: str, path: str, body: Any = None, *, query: Mapping[str, Any] | None = None
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        query: Mapping[str, Any] | None = None,
+        confirmed: bool = False,
     ) -> Any:
+        """Answers in this process; the owner of the data folder needs no confirmation."""
+        del confirmed
         target, _, given = request_target(path, query).partition("?")
         content = encode_body(body)
         scope = {
@@ -71,7 +103,7 @@ class InProcessClient:
 
     async def _caller(self) -> CapabilityCaller:
         if self._by_token:
-            return await local_caller(self._services)
+            return await local_caller(self._services, approves=True)
         return CapabilityCaller(local_owner(self._services))
 
 

@@ -16,7 +16,7 @@ from uuid import UUID
 from mainspring.contracts.errors import Conflict, Invalid, NotFound
 from mainspring.surfaces.cli.documents import is_storable
 from mainspring.surfaces.cli.formatting import hint
-from mainspring.surfaces.cli.pages_of_rows import list_automations_at
+from mainspring.surfaces.cli.pages_of_rows import list_automations_at, list_rows
 
 if TYPE_CHECKING:
     from mainspring.surfaces.cli.http_client import ApiClient
@@ -45,9 +45,12 @@ async def find_automation(
         return await _find(pages, text, archived_first=archived_first)
 
 
-async def find_automation_at(client: ApiClient, text: str) -> dict[str, Any]:
+async def find_automation_at(
+    client: ApiClient, text: str, *, archived_first: bool = False
+) -> dict[str, Any]:
     """The same, as the server lists them."""
-    return await _find(partial(list_automations_at, client), text, archived_first=False)
+    pages = partial(list_automations_at, client)
+    return await _find(pages, text, archived_first=archived_first)
 
 
 async def find_in_use(services: ApplicationServices, text: str) -> dict[str, Any]:
@@ -65,12 +68,24 @@ async def find_in_use(services: ApplicationServices, text: str) -> dict[str, Any
                 code="uninstalled",
                 suggestion=f"{hint('codex', 'recover', found['id'])} brings it back.",
             )
-        raise Conflict(
-            "The automation is archived.",
-            code="archived",
-            suggestion=f"{hint('restore', found['id'])} brings it back.",
-        )
+        raise _archived_error(found)
     return found
+
+
+async def find_in_use_at(client: ApiClient, text: str) -> dict[str, Any]:
+    """The automation that is meant, as the server lists it; an archived one is an error."""
+    found = await find_automation_at(client, text)
+    if found["state"] == "archived":
+        raise _archived_error(found)
+    return found
+
+
+def _archived_error(found: dict[str, Any]) -> Conflict:
+    return Conflict(
+        "The automation is archived.",
+        code="archived",
+        suggestion=f"{hint('restore', found['id'])} restores it.",
+    )
 
 
 async def find_name(services: ApplicationServices, name: str) -> dict[str, Any] | None:
@@ -164,6 +179,15 @@ async def find_one(
         many = f"There is no {kind}" if not found else f"There are several {kind}s"
         raise NotFound(f"{many} whose id begins with {text[:40]!r}.", code=f"no_{kind}")
     return found[0]
+
+
+async def find_row_at(client: ApiClient, path: str, text: str, *, kind: str) -> dict[str, Any]:
+    """The row of a list of the API whose id begins like this."""
+
+    async def page(before: UUID | None) -> Sequence[dict[str, Any]]:
+        return await list_rows(client, path, 2, {}, after=before)
+
+    return await find_one(text, page, _id_of, kind=kind)
 
 
 async def beginning_with(

@@ -20,13 +20,17 @@ async def member_called(tx: Transaction, workspace_id: UUID, email: str) -> dict
     return _find(await list_members(tx, workspace_id), email)
 
 
+async def find_member(client: ApiClient, email: str) -> dict[str, Any]:
+    """The member with this email, as the server lists them."""
+    return _find((await client.request("GET", "/members"))["members"], email)
+
+
 async def find_member_id(client: ApiClient, text: str) -> UUID:
     """An id as it is; else the id of the member with this email, as the server knows it."""
     try:
         return UUID(text)
     except ValueError:
-        members = (await client.request("GET", "/members"))["members"]
-        return UUID(str(_find(members, text)["id"]))
+        return UUID(str((await find_member(client, text))["id"]))
 
 
 def _find(members: Iterable[dict[str, Any]], email: str) -> dict[str, Any]:
@@ -38,12 +42,3 @@ def _find(members: Iterable[dict[str, Any]], email: str) -> dict[str, Any]:
         code="no_member",
         suggestion="`members list` shows them.",
     )
-
-
-async def id_of(tx: Transaction, workspace_id: UUID, text: str) -> UUID:
-    """An id as it is; else the id of the member with this email."""
-    try:
-        return UUID(text)
-    except ValueError:
-        found: UUID = (await member_called(tx, workspace_id, text))["id"]
-        return found

@@ -24,7 +24,13 @@ from mainspring.surfaces.cli.lookup import find_in_use
 from mainspring.surfaces.cli.prompts import choose_request, show_prompts
 from mainspring.surfaces.cli.proposal_saving import BY_PEOPLE, confirm_and_save
 from mainspring.surfaces.cli.proposal_view import definition_text
-from mainspring.surfaces.cli.proposals import GenerationOptions, apply_answer_words, call, tell
+from mainspring.surfaces.cli.proposals import (
+    GenerationOptions,
+    LocalCapabilities,
+    apply_answer_words,
+    call,
+    tell,
+)
 from mainspring.surfaces.cli.screen import Screen, clean
 from mainspring.surfaces.cli.terminal_prompt import Ask, TerminalPrompt, at_terminal
 
@@ -60,8 +66,9 @@ async def new(
         text = options.text.strip()
         if not text:
             if not talks:
-                return await show_prompts(services, screen)
-            text = await choose_request(services, screen, ask or TerminalPrompt(screen)) or ""
+                return await show_prompts(LocalCapabilities(services), screen)
+            asking = ask or TerminalPrompt(screen)
+            text = await choose_request(LocalCapabilities(services), screen, asking) or ""
             if not text:
                 return exits.DONE
         proposal = await _proposed(services, screen, options, text, zone)

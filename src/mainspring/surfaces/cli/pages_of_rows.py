@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _LARGEST_PAGE: Final = 200
 _LONGEST_SEARCH: Final = 200
 # What the API adds to an automation for the page that lists them.
-_SIGNS: Final = frozenset(
+AUTOMATION_SIGNS: Final = frozenset(
     {
         *("month_usd", "drafts_waiting", "approvals_waiting", "consent_waiting"),
         *("trigger_types", "streak", "recent"),
@@ -61,7 +61,14 @@ async def list_automations_at(
         return []
     query = {"state": state, "search": search}
     rows = await list_rows(client, "/automations", most, query, after=after, name_has=search)
-    return [{name: row[name] for name in row if name not in _SIGNS} for row in rows]
+    return [{name: row[name] for name in row if name not in AUTOMATION_SIGNS} for row in rows]
+
+
+async def list_versions_at(
+    client: ApiClient, automation_id: str, most: int
+) -> list[dict[str, Any]]:
+    """The versions of an automation, newest first."""
+    return await list_rows(client, f"/automations/{automation_id}/versions", most, {})
 
 
 def restore_values(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,16 +1,16 @@
-"""``prompts``: requests to begin with, those of everybody and those that are kept here."""
+"""``prompts``: saved prompts and examples for ``new``."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mainspring.contracts.errors import NotFound
 from mainspring.definition.suggestions import suggest_nearest
 from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.connection import open_client
 from mainspring.surfaces.cli.formatting import hint
 from mainspring.surfaces.cli.paragraphs import heading, paragraph
-from mainspring.surfaces.cli.proposals import call
 from mainspring.surfaces.cli.screen import Screen, one_line
 
 if TYPE_CHECKING:
@@ -18,17 +18,22 @@ if TYPE_CHECKING:
 
     from mainspring.surfaces.cli.context import CommandContext
     from mainspring.surfaces.cli.terminal_prompt import Ask
-    from mainspring.surfaces.services import ApplicationServices
 
 
-async def show_prompts(services: ApplicationServices, screen: Screen) -> int:
-    """All of them, and how one is used."""
-    found = await call(services, "list_prompts", {})
+class PromptClient(Protocol):
+    """Calls capabilities, over HTTP or in this process."""
+
+    async def call(self, capability: str, arguments: Mapping[str, Any]) -> dict[str, Any]: ...
+
+
+async def show_prompts(client: PromptClient, screen: Screen) -> int:
+    """Lists all prompts, and how to use one."""
+    found = await client.call("list_prompts", {})
     if screen.for_programs:
         screen.answer(found)
     else:
         screen.say(*prompt_lines(found, screen))
-        screen.say("", "Say what should happen by itself, and when:")
+        screen.say("", "Describe what to automate, and when it runs:")
         screen.say(f"  {hint('new', 'every weekday at 9 remind me to plan the day')}")
     return exits.DONE
 
@@ -37,7 +42,7 @@ def prompt_lines(found: Mapping[str, Any], screen: Screen) -> list[Text]:
     """Those that are kept first, all with numbers."""
     lines: list[Text] = []
     number = 0
-    parts = (("Kept here", found["prompts"]), ("To begin with", found["starters"]))
+    parts = (("Saved prompts", found["prompts"]), ("Examples", found["starters"]))
     for title, entries in parts:
         lines += heading(title) if entries else []
         for entry in entries:
@@ -47,13 +52,13 @@ def prompt_lines(found: Mapping[str, Any], screen: Screen) -> list[Text]:
     return lines
 
 
-async def choose_request(services: ApplicationServices, screen: Screen, ask: Ask) -> str | None:
-    """The words of a person: their own, or those with a number."""
-    found = await call(services, "list_prompts", {})
+async def choose_request(client: PromptClient, screen: Screen, ask: Ask) -> str | None:
+    """Asks for a prompt: its text, or the number of a listed one."""
+    found = await client.call("list_prompts", {})
     entries = [*found["prompts"], *found["starters"]]
     screen.say(*prompt_lines(found, screen), "")
     while True:
-        said = await ask("What should happen by itself, and when? (words, or a number)")
+        said = await ask("What do you want to automate, and when? (text, or a number)")
         if not said or not said.isdecimal():
             return said
         if len(said) < 6 and 1 <= int(said) <= len(entries):
@@ -64,36 +69,42 @@ async def choose_request(services: ApplicationServices, screen: Screen, ask: Ask
 
 
 async def list_prompts(context: CommandContext, screen: Screen) -> int:
-    async with context.doors.open(context.settings()) as services:
-        return await show_prompts(services, screen)
+    async with open_client(context) as client:
+        return await show_prompts(client, screen)
+
+
+async def save_words(
+    context: CommandContext, screen: Screen, name: str, words: Sequence[str]
+) -> int:
+    return await save_prompt(context, screen, name, " ".join(words))
 
 
 async def save_prompt(context: CommandContext, screen: Screen, name: str, text: str) -> int:
-    """Keeps words under a name."""
-    async with context.doors.open(context.settings()) as services:
-        kept = await call(services, "save_prompt", {"name": name, "text": text})
+    """Saves a prompt under a name."""
+    async with open_client(context) as client:
+        kept = await client.call("save_prompt", {"name": name, "text": text})
     if screen.for_programs:
         screen.answer(kept)
     else:
-        screen.say(f"{one_line(kept['name'], 60)} is kept.", f"  {hint('new')}")
+        screen.say(f"Saved the prompt {one_line(kept['name'], 60)}.", f"  {hint('new')}")
     return exits.DONE
 
 
 async def forget_prompt(context: CommandContext, screen: Screen, name: str) -> int:
-    """Forgets the one with this name, or this id."""
-    async with context.doors.open(context.settings()) as services:
-        found = await call(services, "list_prompts", {})
+    """Deletes the prompt with this name, or this id."""
+    async with open_client(context) as client:
+        found = await client.call("list_prompts", {})
         named = [one for one in found["prompts"] if name in (one["name"], one["id"])]
         if not named:
             names = [one["name"] for one in found["prompts"]]
             raise NotFound(
-                f"No request is kept under {name[:60]!r}.",
+                f"There is no saved prompt {name[:60]!r}.",
                 code="no_prompt",
-                suggestion=suggest_nearest(name, names) or f"{hint('prompts', 'list')} shows them.",
+                suggestion=suggest_nearest(name, names) or f"{hint('prompts', 'list')} lists them.",
             )
-        done = await call(services, "forget_prompt", {"id": named[0]["id"]})
+        done = await client.call("forget_prompt", {"id": named[0]["id"]})
     if screen.for_programs:
         screen.answer(done)
     else:
-        screen.say(f"{one_line(named[0]['name'], 60)} is forgotten.")
+        screen.say(f"Deleted the prompt {one_line(named[0]['name'], 60)}.")
     return exits.DONE

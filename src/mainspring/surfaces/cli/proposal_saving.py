@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.consent_prompt import check_person, confirm
+from mainspring.surfaces.cli.consent_prompt import check_person
 from mainspring.surfaces.cli.conversation import converse
+from mainspring.surfaces.cli.person_prompt import confirm
 from mainspring.surfaces.cli.proposal_view import proposal_lines
 from mainspring.surfaces.cli.proposals import (
     choose_approval_modes,
@@ -36,6 +37,23 @@ class ApprovalModes:
     @property
     def any(self) -> bool:
         return bool(self.automatic or self.ask)
+
+
+async def save_by_options(
+    context: CommandContext,
+    screen: Screen,
+    text: str,
+    *,
+    digest: str | None,
+    sure: bool,
+    note: str | None,
+    automatic: Sequence[str] | None,
+    ask: Sequence[str] | None,
+) -> int:
+    modes = ApprovalModes(tuple(automatic or ()), tuple(ask or ()))
+    return await save_proposal(
+        context, screen, text, digest=digest, sure=sure, note=note, modes=modes
+    )
 
 
 async def save_proposal(

@@ -17,6 +17,7 @@ from mainspring.gate.callers import CapabilityCaller
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.answers import read_answers, read_edits
 from mainspring.surfaces.cli.columns import columns, format_time, short_id
+from mainspring.surfaces.cli.connection import open_client
 from mainspring.surfaces.cli.formatting import hint
 from mainspring.surfaces.cli.local import local, local_owner
 from mainspring.surfaces.cli.lookup import find_one
@@ -56,6 +57,16 @@ class GenerationOptions:
         return {name: one for name, one in said.items() if one is not None}
 
 
+@dataclass(frozen=True, slots=True)
+class LocalCapabilities:
+    """Calls capabilities as the local owner, in this process."""
+
+    services: ApplicationServices
+
+    async def call(self, capability: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        return await call(self.services, capability, arguments)
+
+
 async def call(
     rooms: ApplicationServices, capability: str, arguments: Mapping[str, Any]
 ) -> dict[str, Any]:
@@ -81,9 +92,9 @@ async def find_proposal(services: ApplicationServices, text: str) -> dict[str, A
 
 
 async def show_proposals(context: CommandContext, screen: Screen, most: int) -> int:
-    """Those that wait, the newest first."""
-    async with context.doors.open(context.settings()) as services:
-        found = await call(services, "list_proposals", {"limit": most})
+    """Lists open proposals, newest first."""
+    async with open_client(context) as client:
+        found = await client.call("list_proposals", {"limit": most})
     if screen.for_programs:
         screen.answer(found)
     elif found["proposals"]:
@@ -157,23 +168,44 @@ async def refine_proposal(
         return await tell(services, screen, await go_on(services, proposal, change))
 
 
+async def refine_in_words(
+    context: CommandContext,
+    screen: Screen,
+    text: str,
+    words: Sequence[str],
+    by: str | None,
+    model: str | None,
+    max_usd: float | None,
+) -> int:
+    making = GenerationOptions(by, model, max_usd)
+    return await refine_proposal(context, screen, text, " ".join(words), making)
+
+
 async def edit_proposal(
-    context: CommandContext, screen: Screen, text: str, words: Sequence[str], removed: Sequence[str]
+    context: CommandContext,
+    screen: Screen,
+    text: str,
+    words: Sequence[str] | None,
+    removed: Sequence[str] | None,
 ) -> int:
     """Puts values into the definition, or takes them out."""
-    edits = read_edits(words, removed, context.limits())
+    edits = read_edits(words or (), removed or (), context.limits())
     async with context.doors.open(context.settings()) as services:
         proposal = await find_proposal(services, text)
         return await tell(services, screen, await go_on(services, proposal, {"edits": edits}))
 
 
 async def choose_approval(
-    context: CommandContext, screen: Screen, text: str, automatic: Sequence[str], ask: Sequence[str]
+    context: CommandContext,
+    screen: Screen,
+    text: str,
+    automatic: Sequence[str] | None,
+    ask: Sequence[str] | None,
 ) -> int:
-    """Chooses for outside writes whether a person is asked each time."""
+    """Sets the approval mode of actions."""
     async with context.doors.open(context.settings()) as services:
         proposal = await find_proposal(services, text)
-        changed = await choose_approval_modes(services, proposal, automatic, ask)
+        changed = await choose_approval_modes(services, proposal, automatic or (), ask or ())
         return await tell(services, screen, changed)
 
 
@@ -250,5 +282,5 @@ async def discard_proposal(context: CommandContext, screen: Screen, text: str) -
     if screen.for_programs:
         screen.answer(done)
     else:
-        screen.say("It is thrown away; nothing was saved.")
+        screen.say("Discarded the proposal. Nothing was saved.")
     return exits.DONE

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from mainspring.contracts.agent import AGENT_RUN
 from mainspring.contracts.errors import problem_from_dict
 from mainspring.surfaces.cli.formatting import count, duration, hint, usd
-from mainspring.surfaces.cli.local import local
 from mainspring.surfaces.cli.problems import problem_lines
 from mainspring.surfaces.cli.screen import Screen, as_json, clean, one_line, truncate_text
 from mainspring.surfaces.cli.timeline import format_step_name
@@ -149,6 +148,7 @@ def _moves(run: Mapping[str, Any], in_force: int) -> list[str]:
 
 async def version_in_force(services: ApplicationServices, run: Mapping[str, Any]) -> int:
     """The version of the run's automation that is in force now."""
+    from mainspring.surfaces.cli.local import local
     from mainspring.workspace.automation_list import read_automation
 
     async with local(services).acquire() as connection:

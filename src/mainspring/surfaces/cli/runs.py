@@ -1,4 +1,4 @@
-"""``runs``, ``logs`` and ``cancel``: what is recorded, shown."""
+"""``logs`` and ``cancel``: what is recorded of a run."""
 
 from __future__ import annotations
 
@@ -6,26 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from mainspring.contracts.errors import Invalid, NotFound
-from mainspring.gate.transcripts import transcripts_of_run
-from mainspring.gate.usage_ledger import usage_of_run
-from mainspring.runs.history import find_run, list_runs, read_run
-from mainspring.runs.rows import FINAL
-from mainspring.runs.story import summarize_run
+from mainspring.contracts.errors import Conflict, Invalid, NotFound
 from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.connection import enter_event_loop, open_client
 from mainspring.surfaces.cli.formatting import count, date_time, duration, hint, usd
 from mainspring.surfaces.cli.ledger import usage_lines
 from mainspring.surfaces.cli.listings import started_by
-from mainspring.surfaces.cli.local import AuditedAction, local
-from mainspring.surfaces.cli.lookup import SHORTEST_PREFIX
-from mainspring.surfaces.cli.run_result import (
-    error_lines,
-    move_lines,
-    output_lines,
-    verdict,
-    version_in_force,
-)
-from mainspring.surfaces.cli.run_watcher import RunWatcher
+from mainspring.surfaces.cli.lookup import SHORTEST_PREFIX, beginning_with
+from mainspring.surfaces.cli.pages_of_rows import list_rows, restore_values
+from mainspring.surfaces.cli.run_result import error_lines, move_lines, output_lines, verdict
 from mainspring.surfaces.cli.screen import Screen, as_json, one_line
 from mainspring.surfaces.cli.timeline import paint, step_line
 
@@ -33,54 +22,103 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from mainspring.surfaces.cli.context import CommandContext
+    from mainspring.surfaces.cli.http_client import ApiClient
     from mainspring.surfaces.services import ApplicationServices
 
+# The statuses of a run that has ended.
+FINAL = frozenset({"succeeded", "failed", "cancelled", "timed_out", "skipped", "dead"})
 LAST = "last"
 
 
 async def find(services: ApplicationServices, text: str) -> UUID:
-    """The run that a person means: an id, the beginning of one, or the last run."""
+    """The run that a person means, in this process."""
+    from mainspring.runs.history import find_run, list_runs
+    from mainspring.surfaces.cli.local import local
+
     async with local(services).acquire() as connection:
         if text == LAST:
             newest = await list_runs(connection, services.workspace_id, most=1)
-            if not newest:
-                raise NotFound("There are no runs yet.", code="no_run")
-            return UUID(str(newest[0]["id"]))
-        if len(text) < SHORTEST_PREFIX:
-            raise Invalid(
-                f"At least {SHORTEST_PREFIX} characters of a run's id are needed.",
-                code="run_id_short",
-                suggestion=f"{hint('runs')} lists the ids; `last` means the newest run.",
-            )
+            return UUID(str(_newest(newest)))
+        _check_length(text)
         return await find_run(connection, services.workspace_id, text)
+
+
+async def find_run_at(client: ApiClient, text: str) -> str:
+    """The id of a run: an id, the beginning of one, or the newest run."""
+    if text == LAST:
+        return _newest(await list_rows(client, "/runs", 1, {}))
+    _check_length(text)
+
+    async def page(before: UUID | None) -> Sequence[dict[str, Any]]:
+        return await list_rows(client, "/runs", 2, {}, after=before)
+
+    found = await beginning_with(text, page, lambda row: UUID(row["id"]))
+    if not found:
+        raise NotFound(f"There is no run whose id begins with {text[:40]!r}.", code="no_run")
+    if len(found) > 1:
+        raise Conflict(
+            f"There are several runs whose id begins with {text[:40]!r}.",
+            code="ambiguous_run",
+            suggestion="Give more characters of the id.",
+        )
+    return str(found[0]["id"])
+
+
+def _newest(rows: Sequence[Mapping[str, Any]]) -> str:
+    if not rows:
+        raise NotFound("There are no runs yet.", code="no_run")
+    return str(rows[0]["id"])
+
+
+def _check_length(text: str) -> None:
+    if len(text) < SHORTEST_PREFIX:
+        raise Invalid(
+            f"Give at least {SHORTEST_PREFIX} characters of a run's id.",
+            code="run_id_short",
+            suggestion=f"{hint('runs')} lists the ids; `last` is the newest run.",
+        )
+
+
+async def read_run_at(client: ApiClient, run_id: str) -> dict[str, Any]:
+    """A run with its times and amounts as values."""
+    run = restore_values(await client.request("GET", f"/runs/{run_id}"))
+    run["steps"] = [restore_values(row) for row in run["steps"]]
+    run["usage"] = [restore_values(row) for row in run["usage"]]
+    return run
 
 
 async def show_logs(
     context: CommandContext, screen: Screen, text: str, *, calls: bool, follow: bool = False
 ) -> int:
     """What is recorded of a run; with ``follow`` also what is still to come."""
-    async with context.doors.open(context.settings()) as services:
-        run_id = await find(services, text)
-        async with local(services).acquire() as connection:
-            run = await read_run(connection, services.workspace_id, run_id)
+    async with open_client(context) as client:
+        run_id = await find_run_at(client, text)
+        run = await read_run_at(client, run_id)
         screen.say(*_head(run, screen), "")
         if follow:
-            run = await RunWatcher(services, run_id, screen).until_end()
-        in_force = await version_in_force(services, run)
-        async with local(services).acquire() as connection:
-            usage = await usage_of_run(connection, services.workspace_id, run_id)
-            kept = await transcripts_of_run(connection, services.workspace_id, run_id)
+            await _follow(context, screen, run_id)
+            run = await read_run_at(client, run_id)
+        in_force = (await client.request("GET", f"/automations/{run['automation_id']}"))["version"]
     if screen.for_programs:
-        screen.answer({**run, "usage": usage, "transcripts": kept, "story": summarize_run(run)})
+        screen.answer(run)
     else:
         _say_rest(screen, run, calls=calls, steps=not follow)
-        if usage:
-            screen.say("", "models asked:", *usage_lines(usage))
-        if kept:
-            screen.say("", "transcripts of agents:", *_format_transcripts(run_id, kept))
+        if run["usage"]:
+            screen.say("", "model calls:", *usage_lines(run["usage"]))
+        if run["transcripts"]:
+            screen.say("", "agent transcripts:", *_format_transcripts(run_id, run["transcripts"]))
         if run["status"] in FINAL:
             screen.say(*move_lines(run, in_force=in_force))
     return exits.UNFINISHED if follow and run["status"] not in FINAL else exits.DONE
+
+
+async def _follow(context: CommandContext, screen: Screen, run_id: str) -> None:
+    """Prints each step as it happens. The output of steps is read from the database."""
+    from mainspring.surfaces.cli.run_watcher import RunWatcher
+
+    await enter_event_loop()
+    async with context.doors.open(context.settings()) as services:
+        await RunWatcher(services, UUID(run_id), screen).until_end()
 
 
 def _say_rest(screen: Screen, run: Mapping[str, Any], *, calls: bool, steps: bool) -> None:
@@ -105,7 +143,7 @@ def _head(run: Mapping[str, Any], screen: Screen) -> list[Text]:
         f"queue {run['queue']}, cost {usd(run['cost_usd'])}",
     ]
     if run["attempt"] > 1:
-        facts.append(f"round {run['attempt']}")
+        facts.append(f"attempt {run['attempt']}")
     if run["takeovers"]:
         facts.append(f"lost its worker {count(run['takeovers'], 'time')}")
     if run["halted"] is not None:
@@ -123,17 +161,17 @@ def _format_process(run: Mapping[str, Any], row: Mapping[str, Any]) -> list[Text
     if end is None:
         return []
     code = end.get("exit_code")
-    facts = ["ended from outside" if code is None else f"exit code {code}"]
+    facts = ["killed" if code is None else f"exit code {code}"]
     if end.get("reason"):
         facts.append(one_line(str(end["reason"]), 60))
     said = int(end.get("out_bytes") or 0) + int(end.get("err_bytes") or 0)
     if said:
         where = hint("runs", "output", str(run["id"]), "--step", row["step"])
-        facts.append(f"it said {count(said, 'byte')}: {where}")
+        facts.append(f"{count(said, 'byte')} of output: {where}")
     return [Text(f"      {', '.join(facts)}", "bright_black")]
 
 
-def _format_transcripts(run_id: UUID, kept: Sequence[Mapping[str, Any]]) -> list[str]:
+def _format_transcripts(run_id: str, kept: Sequence[Mapping[str, Any]]) -> list[str]:
     """Which conversations are kept, and the command that shows them."""
     lines = [f"  {row['step']}: artifact {row['artifact_id']}" for row in kept]
     return [*lines, f"  {hint('runs', 'transcript', run_id)}"]
@@ -158,14 +196,13 @@ def _call_lines(run: Mapping[str, Any], row: Mapping[str, Any]) -> list[Text]:
 
 
 async def cancel(context: CommandContext, screen: Screen, text: str) -> int:
-    async with context.doors.open(context.settings()) as services:
-        run_id = await find(services, text)
-        said = await services.control.cancel(services.workspace_id, run_id)
-        await local(services, AuditedAction("cancel_run", run_id)).note()
+    async with open_client(context) as client:
+        run_id = await find_run_at(client, text)
+        said = (await client.request("POST", f"/runs/{run_id}/cancel"))["status"]
     if screen.for_programs:
-        screen.answer({"id": str(run_id), "status": said})
+        screen.answer({"id": run_id, "status": said})
     elif said == "cancelling":
-        screen.say(f"The worker of {run_id} is asked to stop; the run ends when it does.")
+        screen.say(f"Cancelling {run_id}. It ends when its worker stops it.")
     else:
-        screen.say(f"The run {run_id} is cancelled.")
+        screen.say(f"Cancelled {run_id}.")
     return exits.DONE

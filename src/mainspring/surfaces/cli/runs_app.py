@@ -43,8 +43,8 @@ def add_to(app: typer.Typer) -> None:
     offered: dict[str, Callable[..., int]] = {
         "run": _run,
         "fire": _fire,
-        "logs": _logs,
-        "cancel": _cancel,
+        "logs": declared("logs"),
+        "cancel": declared("cancel"),
         "retry": _retry,
         "replay": _replay,
     }
@@ -188,34 +188,6 @@ def _transcript(
     context = get_context(ctx)
     screen = context.screen(for_programs=wants_json(ctx, for_programs))
     return finish(show_transcript(context, screen, run, step))
-
-
-def _logs(
-    ctx: typer.Context,
-    run: RunId,
-    follow: Annotated[
-        bool,
-        typer.Option("--follow", "-f", help="Stay until the run has ended; Ctrl-C only leaves it."),
-    ] = False,
-    calls: Annotated[
-        bool, typer.Option("--calls", help="Also the calls each step made, secrets redacted.")
-    ] = False,
-    for_programs: Json = False,
-) -> int:
-    """Show what one run did: steps, attempts, times, errors."""
-    from mainspring.surfaces.cli.runs import show_logs
-
-    context = get_context(ctx)
-    screen = context.screen(for_programs=for_programs)
-    return finish(show_logs(context, screen, run, calls=calls, follow=follow))
-
-
-def _cancel(ctx: typer.Context, run: RunId, for_programs: Json = False) -> int:
-    """Cancel a run that has not ended."""
-    from mainspring.surfaces.cli.runs import cancel
-
-    context = get_context(ctx)
-    return finish(cancel(context, context.screen(for_programs=for_programs), run))
 
 
 def _retry(

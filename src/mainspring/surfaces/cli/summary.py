@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mainspring.surfaces.cli.formatting import as_called_here, count
@@ -16,15 +17,14 @@ if TYPE_CHECKING:
     from mainspring.contracts.registry import Vocabulary
     from mainspring.definition.model import Definition, TriggerEntry
     from mainspring.definition.validate.outline import ValidationReport
-    from mainspring.workspace.automation_resources import WatchedBoard
 
 _MISFIRES = {
-    "skip": "missed moments do not fire",
-    "fire_all": "each missed moment fires",
+    "skip": "missed fire times are skipped",
+    "fire_all": "each missed fire time runs",
 }
 
 
-_NO_BOARDS: Mapping[str, WatchedBoard] = {}
+_NO_BOARDS: Mapping[str, str] = {}
 _FILTER_WIDE = 200
 
 
@@ -55,7 +55,7 @@ def judgement(
         ),
     ]
     if not definition.triggers:
-        lines.append(Text("  starts by hand only"))
+        lines.append(Text("  manual start only"))
     lines += grant_lines(report.grants, vocabulary)
     lines += [Text(f"  {one_line(note.detail, 400)}") for note in report.notes]
     return lines + warning_lines(report.warnings, screen)
@@ -93,10 +93,24 @@ def as_answer(file: str, report: ValidationReport) -> dict[str, Any]:
     return answer
 
 
+@dataclass(frozen=True, slots=True)
+class TriggerView:
+    """A trigger as the API describes it."""
+
+    id: str
+    type: str
+    config: Mapping[str, Any]
+    enabled: bool
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> TriggerView:
+        return cls(row["slug"], row["type"], row["config"], row["enabled"])
+
+
 def describe_trigger_summary(
-    trigger: TriggerEntry, boards: Mapping[str, WatchedBoard] = _NO_BOARDS
+    trigger: TriggerEntry | TriggerView, boards: Mapping[str, str] = _NO_BOARDS
 ) -> str:
-    """When a trigger goes off, in words; with ``boards``, a board is called by its name."""
+    """When a trigger fires; ``boards`` are names of boards by id."""
     config = trigger.config
     match trigger.type:
         case "schedule":
@@ -111,14 +125,14 @@ def describe_trigger_summary(
             text = _of_page(config)
         case _:
             kept = f" where {_filter(config)}" if config.get("filters") else ""
-            text = f"at an event {config.get('event_type')!r}{kept}"
-    return text if trigger.enabled else f"{text} (switched off)"
+            text = f"on event {config.get('event_type')!r}{kept}"
+    return text if trigger.enabled else f"{text} (disabled)"
 
 
-def _of_board(config: Mapping[str, Any], boards: Mapping[str, WatchedBoard]) -> str:
+def _of_board(config: Mapping[str, Any], boards: Mapping[str, str]) -> str:
     board = str(config.get("board_id"))
     known = boards.get(board.lower())
-    text = f"when the board {board if known is None else f'{known.name!r} ({board})'} changes"
+    text = f"when the board {board if known is None else f'{known!r} ({board})'} changes"
     if "dataset" in config:
         text += f" in the dataset {config['dataset']!r}"
     if "change" in config:
@@ -146,7 +160,7 @@ def step_counts(definition: Definition, vocabulary: Vocabulary) -> str:
     inside = sum(_nested(step.action, step.config, vocabulary) for step in definition.plan)
     words = count(len(definition.plan), "step")
     if inside:
-        words += f", {inside} more inside"
+        words += f", {inside} nested"
     failing = len(definition.execution.on_failure)
     return f"{words}, {failing} on failure" if failing else words
 
@@ -161,14 +175,54 @@ def _nested(action: str, config: Mapping[str, Any], vocabulary: Vocabulary) -> i
     )
 
 
-def grant_lines(grants: Iterable[Grant], vocabulary: Vocabulary) -> list[Text]:
-    """What its runs may call, and how far; what an automation has of its own is one line."""
-    from rich.text import Text
+def step_counts_of(document: Mapping[str, Any]) -> str:
+    """How many steps a definition has, including nested ones and those on failure."""
+    plan = document.get("plan", ())
+    words = count(len(plan), "step")
+    inside = sum(_count_nested(step) for step in plan)
+    if inside:
+        words += f", {inside} nested"
+    failing = len((document.get("execution") or {}).get("on_failure") or ())
+    return f"{words}, {failing} on failure" if failing else words
+
+
+def _count_nested(step: Mapping[str, Any]) -> int:
+    """The steps in the config of a step: lists of objects that name an action."""
+    lists = [
+        value
+        for value in (step.get("config") or {}).values()
+        if isinstance(value, list)
+        and value
+        and all(isinstance(one, Mapping) and "action" in one for one in value)
+    ]
+    return sum(1 + _count_nested(one) for steps in lists for one in steps)
+
+
+def described_grant_lines(grants: Iterable[Mapping[str, Any]]) -> list[Text]:
+    """The same as ``grant_lines``, for grants that the API has described."""
+    from mainspring.contracts.grant import Grant
 
     listed = list(grants)
+    labels = {one["capability"]: one.get("label") for one in listed}
+    return _format_grants([Grant(one["capability"], one["params"]) for one in listed], labels)
+
+
+def grant_lines(grants: Iterable[Grant], vocabulary: Vocabulary) -> list[Text]:
+    """What its runs may call, and with which limits."""
+    listed = list(grants)
+    known = {grant.capability: vocabulary.capabilities.get(grant.capability) for grant in listed}
+    labels = {name: one.label for name, one in known.items() if one is not None}
+    return _format_grants(listed, labels)
+
+
+def _format_grants(listed: Sequence[Grant], labels: Mapping[str, str | None]) -> list[Text]:
+    from rich.text import Text
+
     lines = [
         Text.assemble(
-            "  may call ", (one_line(grant.capability), "bold"), _bounds(grant, vocabulary)
+            "  may call ",
+            (one_line(grant.capability), "bold"),
+            _bounds(grant, labels.get(grant.capability)),
         )
         for grant in listed
         if not _its_own(grant)
@@ -176,7 +230,7 @@ def grant_lines(grants: Iterable[Grant], vocabulary: Vocabulary) -> list[Text]:
     own = sorted({_its_own(grant) for grant in listed} - {""})
     if own:
         lines.append(Text(f"  may use its own {' and its own '.join(own)}"))
-    return lines or [Text("  calls nothing outside its own steps")]
+    return lines or [Text("  calls no capabilities")]
 
 
 def _its_own(grant: Grant) -> str:
@@ -188,9 +242,8 @@ def _its_own(grant: Grant) -> str:
     return "record of failures" if grant.capability == "automation_recent_failures" else ""
 
 
-def _bounds(grant: Grant, vocabulary: Vocabulary) -> str:
-    known = vocabulary.capabilities.get(grant.capability)
-    label = f": {known.label}" if known is not None else ""
+def _bounds(grant: Grant, name: str | None) -> str:
+    label = f": {name}" if name else ""
     if not grant.params:
         return label
     bounds = ", ".join(

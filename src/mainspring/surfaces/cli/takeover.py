@@ -8,10 +8,10 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Invalid, NotFound
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.consent_prompt import confirm
 from mainspring.surfaces.cli.formatting import count, hint
 from mainspring.surfaces.cli.local import AuditedAction, local, local_owner
 from mainspring.surfaces.cli.member_lookup import member_called
+from mainspring.surfaces.cli.person_prompt import confirm
 from mainspring.surfaces.cli.screen import Screen, one_line
 from mainspring.surfaces.cli.terminal_prompt import Ask, TerminalPrompt, at_terminal
 from mainspring.surfaces.takeover import replay_missed, show_departed_member, take
@@ -28,7 +28,7 @@ async def take_over(
     email: str,
     *,
     to: str | None = None,
-    names: Sequence[str] = (),
+    names: Sequence[str] | None = None,
     show: bool = False,
     ask: Ask | None = None,
 ) -> int:

@@ -1,12 +1,10 @@
-"""Asking a person at a terminal, line by line, while the rest of the house goes on.
+"""Ask a person at a terminal, line by line, without blocking the event loop.
 
-A line is read in a thread of its own that nobody waits for: whoever answers with Ctrl-C, or
-closes the terminal, ends the command at once.
+A daemon thread reads each line, so Ctrl-C or a closed terminal ends the command at once.
 """
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sys
 import threading
@@ -14,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
+from mainspring.surfaces.cli.connection import enter_event_loop
 from mainspring.surfaces.cli.screen import clean, is_terminal
 
 if TYPE_CHECKING:
@@ -38,6 +37,7 @@ class TerminalPrompt:
         self._rest = b""
 
     async def __call__(self, question: str) -> str | None:
+        await enter_event_loop()
         with self._screen.forgiving():
             sys.stdout.write(f"{clean(question)} ")
             sys.stdout.flush()
@@ -52,6 +52,8 @@ class TerminalPrompt:
         return line.decode("utf-8", "replace").strip()
 
     async def _piece(self) -> bytes:
+        import asyncio
+
         loop = asyncio.get_running_loop()
         made: asyncio.Future[bytes] = loop.create_future()
         source = sys.stdin.fileno() if self._source is None else self._source

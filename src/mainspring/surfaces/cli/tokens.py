@@ -1,38 +1,25 @@
-"""``tokens``: what programs come with; each text is shown once."""
+"""``tokens``: list, create and revoke access tokens."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-import typer
-
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.roles import Role
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns
 from mainspring.surfaces.cli.connection import open_client
-from mainspring.surfaces.cli.consent_prompt import check_person, confirm
-from mainspring.surfaces.cli.formatting import count, date_time
-from mainspring.surfaces.cli.local import AuditedAction, local, local_owner
-from mainspring.surfaces.cli.lookup import find_in_use
+from mainspring.surfaces.cli.formatting import count, date_time, hint
+from mainspring.surfaces.cli.lookup import find_in_use_at
 from mainspring.surfaces.cli.pages_of_rows import restore_values
-from mainspring.surfaces.cli.screen import Screen, one_line
+from mainspring.surfaces.cli.person_prompt import check_person, confirm
+from mainspring.surfaces.cli.screen import Screen, clean, one_line
 from mainspring.surfaces.cli.terminal_prompt import Ask
-from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.tokens import (
-    APPROVE_WARNING,
-    StoredToken,
-    TokenLimits,
-    check_bounds,
-    describe_token,
-    is_revoked,
-    make_token,
-    revoke_token,
-)
 
 if TYPE_CHECKING:
     from mainspring.surfaces.cli.context import CommandContext
@@ -43,8 +30,7 @@ async def show_tokens(context: CommandContext, screen: Screen) -> int:
         listed = (await client.request("GET", "/tokens", query={"all": "true"}))["tokens"]
     found = [restore_values(token) for token in listed]
     if screen.for_programs:
-        shown = [{name: one[name] for name in one if name != "member_id"} for one in found]
-        screen.answer({"tokens": shown})
+        screen.answer({"tokens": [_without_member(one) for one in found]})
         return exits.DONE
     now = datetime.now(UTC)
     rows = [
@@ -64,7 +50,7 @@ async def show_tokens(context: CommandContext, screen: Screen) -> int:
     return exits.DONE
 
 
-_BY_PEOPLE: Final = "A person makes a token with the permission approve; a program cannot."
+_BY_PEOPLE: Final = "Only a person can create a token with the permission approve."
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,38 +65,49 @@ class TokenOptions:
     approves: tuple[str, ...] | None = None
 
 
+async def create_named_token(
+    context: CommandContext,
+    screen: Screen,
+    name: str,
+    *,
+    role: str,
+    capability: list[str] | None,
+    days: int | None,
+    approve: list[str] | None,
+) -> int:
+    named, approves = tuple(capability or ()) or None, tuple(approve or ()) or None
+    options = TokenOptions(name, Role(role), named, days, approves)
+    return await create_token(context, screen, options)
+
+
 async def create_token(
     context: CommandContext, screen: Screen, options: TokenOptions, ask: Ask | None = None
 ) -> int:
-    """Makes a token. One with the permission approve is made by a person at a terminal."""
-    async with context.doors.open(context.settings()) as services:
-        now = services.clock.now()
-        expires = None if options.days is None else now + timedelta(days=options.days)
-        found = [await find_in_use(services, text) for text in options.approves or ()]
-        approves = None if options.approves is None else tuple(one["id"] for one in found)
-        bounds = TokenLimits(options.role, options.capabilities, expires, approves)
-        words = await services.registry.of(
-            services.workspace_id, needing=options.capabilities or ()
-        )
-        check_bounds(bounds, local_owner(services), words.capabilities, now, None)
-        if approves is not None:
-            check_person(services, screen, ask, _BY_PEOPLE, "/settings/tokens")
+    """Creates a token. One with the permission approve is created by a person at a terminal."""
+    async with open_client(context) as client:
+        found = [await find_in_use_at(client, text) for text in options.approves or ()]
+        body: dict[str, Any] = {"name": options.name, "role": options.role.value}
+        if options.capabilities is not None:
+            body["capabilities"] = list(options.capabilities)
+        if options.days is not None:
+            body["expires_at"] = (datetime.now(UTC) + timedelta(days=options.days)).isoformat()
+        if options.approves is not None:
+            from mainspring.workspace.tokens import APPROVE_WARNING
+
+            body["approves"] = [str(one["id"]) for one in found]
+            check_person(client, screen, ask, _BY_PEOPLE, "/settings/tokens")
             shown = [f"It may approve {one_line(one['name'])}." for one in found]
-            if not await confirm(screen, [APPROVE_WARNING, *shown], "Make this token?", ask):
-                screen.say("No token was made.")
+            if not await confirm(screen, [APPROVE_WARNING, *shown], "Create this token?", ask):
+                screen.say("No token was created.")
                 return exits.DONE
-        deed = AuditedAction("create_token")
-        async with local(services, deed).transaction() as tx:
-            stored, plain = await make_token(
-                tx, services.workspace_id, FIRST_MEMBER, options.name, bounds
-            )
-            deed.subject, deed.detail = stored.id, describe_token(stored)
+        made = await client.request("POST", "/tokens", body, confirmed=True)
+    stored = restore_values(made["token"])
     if screen.for_programs:
-        screen.answer({"token": _describe_token(stored), "text": plain})
+        screen.answer({"token": _without_member(stored), "text": made["text"]})
     else:
-        # Alone on its stream, so that a shell can take it as it is; a person reads both.
-        screen.say(plain)
-        typer.echo(_described(stored), err=True)
+        # The text goes to stdout alone, so that a shell can capture it.
+        screen.say(made["text"])
+        sys.stderr.write(f"{clean(_describe_new(stored))}\n")
     return exits.DONE
 
 
@@ -119,34 +116,33 @@ async def end_token(context: CommandContext, screen: Screen, text: str) -> int:
         token_id = UUID(text)
     except ValueError:
         raise Invalid(
-            "A token is revoked by its id, never by its text.",
+            "A token is revoked by its id, not by its text.",
             code="usage",
-            suggestion="`tokens list` shows the ids.",
+            suggestion=f"{hint('tokens', 'list')} shows the ids.",
         ) from None
-    deed = AuditedAction("delete_token", token_id)
-    async with (
-        context.doors.open(context.settings()) as services,
-        local(services, deed).transaction() as tx,
-    ):
-        deed.idle = await is_revoked(tx, services.workspace_id, token_id)
-        stored = await revoke_token(tx, services.workspace_id, token_id)
+    async with open_client(context) as client:
+        stored = restore_values(await client.request("DELETE", f"/tokens/{token_id}"))
     if screen.for_programs:
-        screen.answer(_describe_token(stored))
+        screen.answer(_without_member(stored))
     else:
-        screen.say(f"The token {one_line(stored.name)} has ended.")
+        screen.say(f"Revoked the token {one_line(stored['name'])}.")
     return exits.DONE
 
 
-def _described(stored: StoredToken) -> str:
-    """What the new token gives, in a sentence."""
-    ends = stored.expires_at
-    until = "works until it is revoked" if ends is None else f"works until {date_time(ends)}"
-    named = stored.capabilities
-    calls = "" if named is None else f", calls {', '.join(named)} and nothing else"
+def _describe_new(stored: Mapping[str, Any]) -> str:
+    """What the new token permits."""
+    ends = stored["expires_at"]
+    until = "works until it is revoked" if ends is None else f"expires {date_time(ends)}"
+    named = stored["capabilities"]
+    calls = "" if named is None else f", can call only {', '.join(named)}"
     return (
-        f"The token {one_line(stored.name)} gives the role {stored.role.value}{calls} and {until}. "
-        f"Its id is {stored.id}; its text is not shown again."
+        f"The token {one_line(stored['name'])} has the role {stored['role']}{calls} and {until}. "
+        f"Its id is {stored['id']}. Its text is not shown again."
     )
+
+
+def _without_member(token: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: token[name] for name in token if name != "member_id"}
 
 
 def _approving(token: Mapping[str, Any]) -> str:
@@ -163,20 +159,3 @@ def _state(token: Mapping[str, Any], now: datetime) -> str:
         return ""
     word = "ended" if token["expires_at"] <= now else "until"
     return f"{word} {date_time(token['expires_at'])}"
-
-
-def _describe_token(stored: StoredToken) -> dict[str, Any]:
-    """Everything about a token but its text."""
-    return {
-        "id": stored.id,
-        "name": stored.name,
-        "hint": stored.hint,
-        "role": stored.role.value,
-        "capabilities": stored.capabilities,
-        "created_at": stored.created_at,
-        "expires_at": stored.expires_at,
-        "last_used_at": stored.last_used_at,
-        "revoked_at": stored.revoked_at,
-        "approves": stored.approves,
-        "warning": None if stored.approves is None else APPROVE_WARNING,
-    }

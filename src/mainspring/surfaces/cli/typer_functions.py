@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
-from mainspring.surfaces.cli.command_table import COMMANDS
+from mainspring.surfaces.cli.command_table import COMMANDS, GROUPS
 from mainspring.surfaces.cli.declarations import REQUIRED, Command, Param
-from mainspring.surfaces.cli.options import Json, open_context
+from mainspring.surfaces.cli.options import Json, help_alone, make_group, open_context
 
 _BY_WORDS = {command.words: command for command in COMMANDS}
 
@@ -21,12 +21,43 @@ def declared(words: str) -> Callable[..., int]:
     return as_function(_BY_WORDS[words])
 
 
+def declared_group(name: str) -> typer.Typer:
+    """A group with its declared commands. Without a subcommand, the group's own command runs.
+
+    A group without a command of its own prints its help.
+    """
+    sentence = GROUPS[name]
+    group = make_group(sentence)
+    if name in _BY_WORDS:
+        group.callback(invoke_without_command=True, help=sentence)(declared(name))
+    else:
+        group.callback(invoke_without_command=True, help=sentence)(_show_help)
+    add_declared(group, name)
+    return group
+
+
+def _show_help(ctx: typer.Context) -> None:
+    help_alone(ctx)
+
+
 def add_declared(group: typer.Typer, name: str) -> None:
     """Adds every declared command of a group, in the order of the table."""
+    groups: dict[str, list[tuple[str, Command]]] = {}
     for command in COMMANDS:
         first, _, rest = command.words.partition(" ")
-        if first == name and rest and " " not in rest:
+        if first != name or not rest:
+            continue
+        inner, _, last = rest.partition(" ")
+        if last:
+            groups.setdefault(inner, []).append((last, command))
+        else:
             group.command(name=rest)(as_function(command))
+    for inner, commands in groups.items():
+        nested = make_group(commands[0][1].help)
+        nested.callback(invoke_without_command=True, help=commands[0][1].help)(_show_help)
+        for last, command in commands:
+            nested.command(name=last)(as_function(command))
+        group.add_typer(nested, name=inner)
 
 
 def as_function(command: Command) -> Callable[..., int]:

@@ -11,7 +11,7 @@ import pytest
 from mainspring.contracts.errors import Invalid
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.audit import read_query, show_audit
-from mainspring.surfaces.cli.automations import save_file
+from mainspring.surfaces.cli.automations import go_back, save_file
 from mainspring.surfaces.cli.context import CommandContext
 from mainspring.surfaces.cli.events import tell, tell_once_more
 from mainspring.surfaces.cli.export_import import bring_in
@@ -20,7 +20,6 @@ from mainspring.surfaces.cli.inbox import read_messages
 from mainspring.surfaces.cli.runs import cancel
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.states import change_state
-from mainspring.surfaces.cli.versions import go_back
 from mainspring.surfaces.cli.webhooks import end_token, make_token
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.bench import document, step

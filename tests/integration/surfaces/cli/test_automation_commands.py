@@ -14,7 +14,8 @@ import pytest
 from mainspring.contracts.errors import Conflict, Invalid, NotFound, Problem
 from mainspring.runs.run_requests import RunRequest
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.automations import save_file, show_automation
+from mainspring.surfaces.cli.automation_view import show_automation
+from mainspring.surfaces.cli.automations import go_back, save_file
 from mainspring.surfaces.cli.context import CommandContext
 from mainspring.surfaces.cli.events import show_event, show_events, tell, tell_once_more
 from mainspring.surfaces.cli.export_import import bring_in, export
@@ -25,7 +26,7 @@ from mainspring.surfaces.cli.lookup import find_automation, find_in_use
 from mainspring.surfaces.cli.runs import cancel, show_logs
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.states import change_state
-from mainspring.surfaces.cli.versions import go_back, show_diff
+from mainspring.surfaces.cli.versions import show_diff
 from mainspring.surfaces.cli.webhooks import end_token, make_token
 from mainspring.surfaces.services import ApplicationServices
 from mainspring.workspace.automations import read_triggers

@@ -19,8 +19,8 @@ from mainspring.gate.callers import CapabilityCaller
 from mainspring.settings import Settings
 from mainspring.surfaces.cli import ApplicationFactory, exits
 from mainspring.surfaces.cli.context import CommandContext
-from mainspring.surfaces.cli.draft_batches import answer_batch
 from mainspring.surfaces.cli.drafts import (
+    answer_batch,
     confirm_draft,
     discard_draft,
     edit_draft,
@@ -28,7 +28,7 @@ from mainspring.surfaces.cli.drafts import (
     show_draft,
     show_drafts,
 )
-from mainspring.surfaces.cli.inbox_prompts import show_prompts
+from mainspring.surfaces.cli.inbox import show_prompts
 from mainspring.surfaces.cli.runs import show_logs
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.services import ApplicationServices

@@ -14,12 +14,18 @@ import pytest
 from mainspring.contracts.errors import Invalid, NotFound
 from mainspring.runs.fleet import read_signals
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.automations import show_automation
+from mainspring.surfaces.cli.automation_view import show_automation
 from mainspring.surfaces.cli.context import CommandContext
 from mainspring.surfaces.cli.fire import fire
-from mainspring.surfaces.cli.fleet import drain_workers, show_workers
-from mainspring.surfaces.cli.halts import HaltSelection, halt, release, show_halts
 from mainspring.surfaces.cli.listings import show_runs
+from mainspring.surfaces.cli.operating import (
+    HaltSelection,
+    drain_workers,
+    halt,
+    release,
+    show_halts,
+    show_workers,
+)
 from mainspring.surfaces.cli.runs import show_logs
 from mainspring.surfaces.cli.screen import Screen
 from tests.kit.bench import Bench, document, step

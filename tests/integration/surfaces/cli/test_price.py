@@ -7,7 +7,7 @@ import json
 import pytest
 
 from mainspring.contracts.errors import Conflict
-from mainspring.surfaces.cli.automations import show_automation
+from mainspring.surfaces.cli.automation_view import show_automation
 from mainspring.surfaces.cli.context import CommandContext
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.states import change_state

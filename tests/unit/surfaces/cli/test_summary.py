@@ -12,7 +12,6 @@ from mainspring.definition.model import TriggerEntry
 from mainspring.definition.script.findings import KV
 from mainspring.registry import build_registry
 from mainspring.surfaces.cli.summary import describe_trigger_summary, grant_lines
-from mainspring.workspace.automation_resources import WatchedBoard
 
 WORDS = build_registry(Limits())
 BOARD = "01900000-0000-7000-8000-00000000000b"
@@ -48,7 +47,7 @@ def test_a_trigger_is_shown_with_everything_that_bounds_it(
 ) -> None:
     entry = TriggerEntry.model_validate({"id": "t", "type": kind, "config": config})
 
-    text = describe_trigger_summary(entry, {BOARD: WatchedBoard("CRM", archived=False)})
+    text = describe_trigger_summary(entry, {BOARD: "CRM"})
 
     assert text.replace(": ", ":") == phrase
 
@@ -58,7 +57,7 @@ def test_a_board_that_nobody_knows_is_reported_by_its_id() -> None:
         {"id": "t", "type": "board_change", "config": {"board_id": BOARD}, "enabled": False}
     )
 
-    assert describe_trigger_summary(entry) == f"when the board {BOARD} changes (switched off)"
+    assert describe_trigger_summary(entry) == f"when the board {BOARD} changes (disabled)"
 
 
 def test_what_an_automation_has_of_its_own_is_one_line_of_what_it_may_call() -> None:
@@ -73,5 +72,5 @@ def test_what_an_automation_has_of_its_own_is_one_line_of_what_it_may_call() -> 
     assert output[2] == "  may use its own memory and its own record of failures"
     assert [str(line) for line in grant_lines(own[:1], WORDS)] == ["  may use its own memory"]
     assert [str(line) for line in grant_lines([], WORDS)] == [
-        "  calls nothing outside its own steps"
+        "  calls no capabilities"
     ]

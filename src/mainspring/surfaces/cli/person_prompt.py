@@ -1,0 +1,89 @@
+"""Ask a person at the terminal before a request that needs a person's consent.
+
+A command agrees to something only after its question was answered on a terminal. Without a
+terminal, with ``--json`` or with a token, the command is a program. It is refused, and the error
+names the page where a person can answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from mainspring.contracts.errors import ConsentRequired, PermissionDenied
+from mainspring.surfaces.cli.screen import clean
+from mainspring.surfaces.cli.terminal_prompt import Ask, TerminalPrompt, at_terminal
+
+if TYPE_CHECKING:
+    from mainspring.surfaces.cli.http_client import ApiClient
+    from mainspring.surfaces.cli.screen import Screen
+
+INBOX: Final = "/inbox"
+_YES: Final = frozenset({"y", "yes"})
+
+
+class Caller(Protocol):
+    """Who a command acts as, and where the pages of that server are."""
+
+    @property
+    def address(self) -> str: ...
+
+    @property
+    def by_program(self) -> bool: ...
+
+
+def has_person(caller: Caller, screen: Screen, ask: Ask | None = None) -> bool:
+    """Whether a person can be asked here."""
+    return not caller.by_program and (ask is not None or at_terminal(screen))
+
+
+def check_person(
+    caller: Caller, screen: Screen, ask: Ask | None, detail: str, page: str = INBOX
+) -> None:
+    """Refuses a program, and names the page where a person can do this."""
+    if not has_person(caller, screen, ask):
+        raise PermissionDenied(
+            detail,
+            code="person_needed",
+            suggestion=f"A person answers at {caller.address}{page}, or with the same command at a "
+            "terminal, without --json and MAINSPRING_TOKEN.",
+        )
+
+
+async def confirm(
+    screen: Screen, lines: Iterable[Any], question: str, ask: Ask | None = None
+) -> bool:
+    """Shows what is agreed to and asks; anything but a yes is a no."""
+    screen.say(*lines)
+    said = await (ask or TerminalPrompt(screen))(f"{question} [y/N]")
+    return (said or "").strip().lower() in _YES
+
+
+def addition_lines(additions: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Each thing that is agreed to, as the page lists it."""
+    return [f"  - {clean(one['says'])}" for one in additions]
+
+
+async def agree_to_consent(
+    client: ApiClient, screen: Screen, consent_id: str, ask: Ask | None = None
+) -> bool:
+    """Shows one consent request and asks. A yes is sent with the digest of what was shown."""
+    found = await client.call("get_consent", {"consent_id": consent_id})
+    lines = [f"{clean(found['name'])} may do this, which nobody has agreed to yet:"]
+    if not await confirm(
+        screen, [*lines, *addition_lines(found["additions"])], "Do you agree to this?", ask
+    ):
+        return False
+    given = {"consent_id": consent_id, "digest": found["digest"], "agree": True}
+    await client.call("answer_consent", given, confirmed=True)
+    return True
+
+
+async def agree_if_required(
+    client: ApiClient, screen: Screen, problem: ConsentRequired, ask: Ask | None = None
+) -> bool:
+    """Asks a person about the consent that a request lacks; a program gets the problem."""
+    consent_id = problem.consent.get("consent_id")
+    if consent_id is None or not has_person(client, screen, ask):
+        raise problem
+    return await agree_to_consent(client, screen, str(consent_id), ask)
