@@ -52,7 +52,11 @@ _SIGNS = f"""
         EXISTS (SELECT 1 FROM consents c WHERE c.workspace_id = a.workspace_id
             AND c.automation_id = a.id AND c.status = 'waiting'
             AND c.asked_kind <> 'repeat') AS consent_waiting,
-        coalesce(t.types, '{{}}') AS trigger_types
+        coalesce(t.types, '{{}}') AS trigger_types,
+        (SELECT n.config ->> 'timezone' FROM triggers n
+         WHERE n.workspace_id = a.workspace_id AND n.automation_id = a.id
+           AND n.next_due_at IS NOT NULL
+         ORDER BY n.next_due_at, n.id LIMIT 1) AS next_due_timezone
     FROM automations a
     LEFT JOIN drafts_here d ON d.automation_id = a.id
     LEFT JOIN questions_here q ON q.automation_id = a.id

@@ -51,7 +51,7 @@ async def read_automation_at(client: ApiClient, automation_id: str) -> dict[str,
     found = restore_values(await client.request("GET", path))
     listed = (await client.request("GET", f"{path}/triggers"))["items"]
     whole = {name: found[name] for name in found if name not in AUTOMATION_SIGNS}
-    del whole["secrets"]
+    del whole["secrets"], whole["next_due_timezone"]
     return {**whole, "triggers": [_as_trigger(row) for row in listed]}
 
 

@@ -11,7 +11,7 @@ from mainspring.surfaces.cli.columns import columns, format_time, short_id
 from mainspring.surfaces.cli.connection import open_client
 from mainspring.surfaces.cli.documents import check_text
 from mainspring.surfaces.cli.formatting import duration, format_in_zone, hint, usd
-from mainspring.surfaces.cli.pages_of_rows import list_automations_at, list_rows, restore_values
+from mainspring.surfaces.cli.pages_of_rows import list_automations_at, list_rows
 from mainspring.surfaces.cli.screen import Screen, one_line
 
 if TYPE_CHECKING:
@@ -41,15 +41,14 @@ async def show_list(
 ) -> int:
     if search is not None:
         check_text(search, "search")
-    zones: dict[str, str | None] = {}
     async with open_client(context) as client:
         rows = await list_automations_at(client, state=state, search=search, most=limit)
-        if not screen.for_programs:
-            zones = {row["id"]: await _read_zone(client, row["id"]) for row in rows if _is_due(row)}
     if screen.for_programs:
+        for row in rows:
+            row.pop("next_due_timezone", None)
         screen.answer({"automations": rows})
     elif rows:
-        screen.say(_automation_table(rows, zones, screen))
+        screen.say(_automation_table(rows, screen))
     elif state or search:
         screen.say("There are no such automations.")
     else:
@@ -57,23 +56,7 @@ async def show_list(
     return exits.DONE
 
 
-def _is_due(row: Mapping[str, Any]) -> bool:
-    return row["next_due_at"] is not None
-
-
-async def _read_zone(client: ApiClient, automation_id: str) -> str | None:
-    """The zone of the trigger that is due first."""
-    found = await client.request("GET", f"/automations/{automation_id}/triggers")
-    due = [one for one in map(restore_values, found["items"]) if _is_due(one)]
-    if not due:
-        return None
-    zone: str | None = min(due, key=lambda one: one["next_due_at"])["config"].get("timezone")
-    return zone
-
-
-def _automation_table(
-    rows: list[dict[str, Any]], zones: Mapping[str, str | None], screen: Screen
-) -> Table:
+def _automation_table(rows: list[dict[str, Any]], screen: Screen) -> Table:
     from rich.text import Text
 
     heads = _heads(screen.console.width)
@@ -83,7 +66,7 @@ def _automation_table(
             "State": Text(state_words(row), style=STATE_COLOURS[row["state"]]),
             "Version": str(row["version"]),
             "Last run": _last_run(row["last_run"], screen),
-            "Next": _next(row["next_due_at"], zones.get(row["id"])),
+            "Next": _next(row["next_due_at"], row.get("next_due_timezone")),
             "Failures": str(row["failures"] or ""),
             "Id": short_id(row["id"], screen),
         }

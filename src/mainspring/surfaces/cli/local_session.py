@@ -32,6 +32,22 @@ def read_local_session(home: Path) -> str | None:
     return text if is_terminal_session(text) else None
 
 
+async def ensure_local_session(services: ApplicationServices) -> None:
+    """Begins a session when the server starts, unless the kept one still works.
+
+    The first command of the local owner then needs no database connection of its own.
+    """
+    from mainspring.workspace.people.sessions import find_session
+
+    plain = read_local_session(services.settings.home)
+    if plain is not None:
+        async with services.database.transaction() as tx:
+            found = await find_session(tx, plain, kind="terminal")
+        if found is not None and found.role is Role.OWNER and found.administrator:
+            return
+    await keep_local_session(services)
+
+
 async def keep_local_session(services: ApplicationServices) -> None:
     """Begins a session of the local owner for the commands that come after this one.
 

@@ -19,7 +19,7 @@ from mainspring.surfaces.cli.formatting import count, date_time, hint
 from mainspring.surfaces.cli.member_lookup import find_member, member_called
 from mainspring.surfaces.cli.pages_of_rows import restore_values
 from mainspring.surfaces.cli.screen import Screen, clean, one_line
-from mainspring.surfaces.cli.server_presence import server_address
+from mainspring.surfaces.cli.server_presence import expected_address
 
 if TYPE_CHECKING:
     from mainspring.surfaces.cli.context import CommandContext
@@ -70,7 +70,7 @@ async def invite_member(context: CommandContext, screen: Screen, email: str, rol
                 tx, local_owner(services), email, Role(role), again=again
             )
             deed.subject = invitation["id"]
-    link = link_address(server_address(settings), plain)
+    link = link_address(expected_address(settings), plain)
     if screen.for_programs:
         screen.answer({"invitation": invitation, "link": link})
     else:
@@ -136,7 +136,7 @@ async def show_link(context: CommandContext, screen: Screen, *, forget: bool) ->
             local_owner(services), "make_link", FIRST_MEMBER, {"purpose": purpose}
         )
         await append_audit(tx, [deed])
-    link = link_address(server_address(settings), plain)
+    link = link_address(expected_address(settings), plain)
     if screen.for_programs:
         screen.answer({"link": link})
     else:
@@ -168,7 +168,7 @@ async def show_link_for(context: CommandContext, screen: Screen, email: str) -> 
         given = {"user_id": str(found.id)}
         made = await services.gate.direct(caller, "admin_reset_password", given)
     # The server may be up at another address than the settings say.
-    link = link_address(server_address(settings), made["link"].partition("#")[2])
+    link = link_address(expected_address(settings), made["link"].partition("#")[2])
     if screen.for_programs:
         screen.answer({"link": link})
     else:

@@ -51,6 +51,15 @@ def find_running_server(home: Path) -> RunningServer | None:
     return None
 
 
+def find_last_address(home: Path) -> str | None:
+    """Where the last server on this folder was reached, running or not."""
+    try:
+        entry = json.loads((home / _FILE).read_bytes()[:_MOST_BYTES])
+        return str(entry["address"]) or None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
 def find_own_server(home: Path) -> RunningServer | None:
     """The server that is up on this folder, if the folder is this user's alone to write.
 

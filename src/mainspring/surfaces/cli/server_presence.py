@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from mainspring.surfaces.cli.running_server import find_running_server
+from mainspring.surfaces.cli.running_server import find_last_address, find_running_server
 
 if TYPE_CHECKING:
     from mainspring.settings import Settings
@@ -34,6 +34,23 @@ def with_running_server(settings: Settings) -> Settings:
 def server_address(settings: Settings) -> str:
     """Where the server is reached: as the operator says, else where it is up."""
     return with_running_server(settings).address
+
+
+def expected_address(settings: Settings) -> str:
+    """Where the server is reached, or will be once it is started.
+
+    Without a running server this is the configured address. If no address is configured, it is
+    the one of the last server on the data folder, which may have been given with `up --port`.
+    """
+    if find_running_server(settings.home) is not None or _is_configured(settings):
+        return server_address(settings)
+    return (find_last_address(settings.home) or settings.address).rstrip("/")
+
+
+def _is_configured(settings: Settings) -> bool:
+    defaults = {one.name: one.default for one in fields(settings)}
+    names = ("public_url", "host", "port")
+    return any(getattr(settings, name) != defaults[name] for name in names)
 
 
 def fire_url(settings: Settings, automation_id: UUID) -> str:

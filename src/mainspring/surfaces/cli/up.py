@@ -25,6 +25,7 @@ from mainspring.surfaces.cli import exits, parts
 from mainspring.surfaces.cli.children import ServerPart
 from mainspring.surfaces.cli.formatting import hint
 from mainspring.surfaces.cli.listen_address import is_loopback, reserve_port
+from mainspring.surfaces.cli.local_session import ensure_local_session
 from mainspring.surfaces.cli.log_format import keep_logbook
 from mainspring.surfaces.cli.migrate import bring_up_to_date
 from mainspring.surfaces.cli.running_server import hold_data_folder, refuse_second
@@ -123,6 +124,7 @@ async def _make_ready(
 ) -> tuple[Path, str | None]:
     await bring_up_to_date(settings, alone=embedded)
     async with context.doors.open(settings) as services:
+        await ensure_local_session(services)
         return await parts.owner_token(services), await parts.first_link(services)
 
 

@@ -105,6 +105,9 @@ class AutomationSummary(_Shape):
     created_at: datetime
     updated_at: datetime
     next_due_at: datetime | None = Field(description="When a schedule starts it next.")
+    next_due_timezone: str | None = Field(
+        description="The time zone of the schedule that starts it next."
+    )
     last_run: LastRun | None
     trigger_types: list[TriggerType] = Field(description="Of its triggers that are on.")
     streak: int = Field(
