@@ -133,7 +133,7 @@ def test_a_token_that_approves_is_made_at_a_terminal_and_agrees_by_the_digest(
     _refused(mainspring(*make, "--days", "3", "--json"), "person_needed")
     endless = mainspring.asked(*make, answers=[])
     assert (endless.code, "/expires_at" in endless.out) == (2, True), endless.output
-    assert "No token was made" in mainspring.asked(*make, "--days", "3", answers=["n"]).out
+    assert "No token was created" in mainspring.asked(*make, "--days", "3", answers=["n"]).out
     made = mainspring.asked(*make, "--days", "3", answers=["y"])
     assert (made.code, "agrees without a person" in made.out) == (0, True), made.output
     (token,) = re.findall(r"msk_[A-Za-z0-9_-]{43}", made.out)

@@ -26,7 +26,13 @@ from mainspring import __version__
 from mainspring.contracts.errors import NO_SPACE, Conflict, Invalid, NotFound, Problem, StorageFull
 from mainspring.store.database import Connection, Database
 from mainspring.store.migrate import AppliedMigration
-from mainspring.store.snapshot import Snapshot, SnapshotHeader, StoredTable, open_snapshot
+from mainspring.store.snapshot import (
+    Snapshot,
+    SnapshotHeader,
+    StoredTable,
+    ignore_progress,
+    open_snapshot,
+)
 
 # A backup file: a zip archive with a part per table, the files, and a manifest.
 
@@ -291,15 +297,24 @@ class BackupManifest:
 
 
 async def make_backup(
-    database: Database, path: Path, files: ListBackupFiles | None
+    database: Database,
+    path: Path,
+    files: ListBackupFiles | None,
+    progress: Callable[[str, int, int], None] = ignore_progress,
 ) -> BackupManifest:
-    """Write a backup of the current state; without ``files`` only the rows."""
+    """Write a backup of the current state; without ``files`` only the rows.
+
+    ``progress`` is called with the table in progress, and how many of how many are done.
+    """
     with write_archive(path) as archive:
         async with open_snapshot(database) as snapshot:
             rows: dict[str, int] = {}
             parts: dict[str, ArchivePart] = {}
-            for table in snapshot.heading.tables:
+            total = len(snapshot.heading.tables)
+            for done, table in enumerate(snapshot.heading.tables):
+                progress(table.name, done, total)
                 rows[table.name], parts[table.name] = await _write_table(archive, snapshot, table)
+            progress("files", total, total)
             filed = await _write_files(archive, snapshot, files)
         made = BackupManifest(
             __version__,

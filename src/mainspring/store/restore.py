@@ -24,6 +24,7 @@ from mainspring.store.snapshot import (
     SnapshotHeader,
     StoredTable,
     compute_table_digest,
+    ignore_progress,
     quote_identifier,
     read_tables,
 )
@@ -47,8 +48,11 @@ async def load(
     *,
     bring: Callable[[], Awaitable[None]] = load_nothing_more,
     folder: Path = PACKAGED,
+    progress: Callable[[str, int, int], None] = ignore_progress,
 ) -> dict[str, int]:
     """Fill an empty database; returns the number of rows per table.
+
+    ``progress`` is called with the table in progress, and how many of how many are done.
 
     ``bring`` is called after all rows are inserted and before the commit: it restores data that
     belongs to the rows but is stored elsewhere, and its failure rolls everything back.
@@ -63,8 +67,10 @@ async def load(
         async with connection.transaction():
             await _hold_empty(connection, tables)
             await _create_partitions(connection, heading)
-            for table in tables:
+            for done, table in enumerate(tables):
+                progress(table.name, done, len(tables))
                 filled[table.name] = await _fill(connection, table, content)
+            progress("files and indexes", len(tables), len(tables))
             await _count_on(connection, heading.sequences)
             await bring()
         await connection.execute("ANALYZE")

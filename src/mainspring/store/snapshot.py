@@ -281,6 +281,11 @@ async def _build_snapshot(
     return Snapshot(connection, heading, row["now"], row["release"], keys)
 
 
+def ignore_progress(table: str, done: int, total: int) -> None:
+    """The default listener of a copy: nobody is told how far it is."""
+    del table, done, total
+
+
 async def refuse_at_work(database: Database) -> None:
     """Refuse while other processes use the database."""
     if await database.fetchval("SELECT to_regclass('workers') IS NULL"):

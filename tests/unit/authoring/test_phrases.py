@@ -377,7 +377,7 @@ def test_the_command_asks_and_refuses_with_another_exit_code(
     text = capsys.readouterr().out
 
     assert "On which 3 days of the week?" in text
-    assert "These words say nothing about when." in text
+    assert "This text contains no schedule." in text
 
 
 def test_the_command_refuses_a_zone_that_does_not_exist() -> None:

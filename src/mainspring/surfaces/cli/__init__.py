@@ -1,13 +1,9 @@
-"""The command line: run a definition, watch it, read what happened.
+"""The command line, a client of the REST API.
 
-Every command is a thin skin: it reads its words, asks the rooms below, and shows the
-answer to a person or, with ``--json``, to a program. What it needs is handed in as
-``Doors``, so this package can be imported in a moment and knows nothing of how the house
-is built. A problem is one sentence with a way out and an exit code; nobody ever sees a
-stack trace.
-
-``exits`` lists the exit codes, ``app`` the commands, ``timeline`` and ``follow`` show a
-run while it goes on, ``closing`` and ``reading`` what is left of it afterwards.
+``command_table`` declares commands; ``app`` adds those that are written with the parser.
+``connection`` chooses the server. What a command needs of the application is passed in as an
+``ApplicationFactory``, so this package imports fast. An error is a message with a remedy and an
+exit code (``exits``), never a stack trace.
 """
 
 from __future__ import annotations

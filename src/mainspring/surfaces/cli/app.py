@@ -1,7 +1,6 @@
-"""The commands and their words. What they do stands in the modules they call.
+"""The command line: which module declares which command.
 
-Those modules are imported when their command runs, so that help, a wrong word and a
-validation answer at once.
+Modules are imported when their command runs, so that help and usage errors are fast.
 """
 
 from __future__ import annotations
@@ -18,12 +17,14 @@ from mainspring import __version__
 from mainspring.surfaces.cli.command_table import GROUPS
 from mainspring.surfaces.cli.context import CommandContext, finish
 from mainspring.surfaces.cli.options import KEPT, Json, get_context, help_alone, make_group
+from mainspring.surfaces.cli.root_help import RootGroup
 from mainspring.surfaces.cli.typer_functions import declared, declared_group
 from mainspring.surfaces.cli.workspace_selection import FOR_PROGRAMS, select_workspace
 
 if TYPE_CHECKING:
     from mainspring.surfaces.cli.factory import ApplicationFactory
 
+_ABOUT = "Self-hosted automation engine."
 _PANEL = "Server and administration"
 _AUTOMATIONS = "Automations"
 _MESSAGES = "Events and messages"
@@ -67,12 +68,13 @@ _DECLARED: Final[Mapping[str, str]] = {
 _WITH_VALUE: Final = frozenset({"--home", "--server"})
 
 Host = Annotated[
-    str | None, typer.Option(metavar="ADDRESS", help="Listen here, instead of MAINSPRING_HOST.")
+    str | None,
+    typer.Option(metavar="ADDRESS", help="Address to listen on. Default: MAINSPRING_HOST."),
 ]
 Port = Annotated[
     int | None,
     typer.Option(
-        min=0, max=65_535, help="Listen here, instead of MAINSPRING_PORT; 0 takes a free one."
+        min=0, max=65_535, help="Port to listen on. 0: any free port. Default: MAINSPRING_PORT."
     ),
 ]
 
@@ -86,33 +88,32 @@ class PublishedSchema(StrEnum):
 
 def build_app(factory: ApplicationFactory, words: Sequence[str] = ()) -> typer.Typer:
     """The command line; with ``words``, only as much of it as reading these words takes."""
-    app = make_group("Run automations that people describe, read, agree to and then trust.")
+    app = make_group(_ABOUT, RootGroup)
 
-    @app.callback(invoke_without_command=True)
+    @app.callback(invoke_without_command=True, help=_ABOUT)
     def mainspring(
         ctx: typer.Context,
         version: Annotated[
             bool, typer.Option("--version", help="Print the version and exit.", is_eager=True)
         ] = False,
         home: Annotated[
-            Path | None, typer.Option(help="The data folder, instead of MAINSPRING_HOME.")
+            Path | None, typer.Option(help="The data folder. Default: MAINSPRING_HOME.")
         ] = None,
         no_color: Annotated[
-            bool, typer.Option("--no-color", help="No colours; NO_COLOR=1 does the same.")
+            bool, typer.Option("--no-color", help="Disable colors, like NO_COLOR=1.")
         ] = False,
         for_programs: Annotated[
             bool,
-            typer.Option("--json", help="Write JSON, for programs; may stand after a command too."),
+            typer.Option("--json", help="Print JSON. Also allowed after the command."),
         ] = False,
         server: Annotated[
             str | None,
             typer.Option(
                 metavar="ADDRESS",
-                help="Act at this server, signed in by `login`, instead of the local one.",
+                help="Use this server, with your session from `login`.",
             ),
         ] = None,
     ) -> None:
-        """Run automations that people describe, read, agree to and then trust."""
         # Given by the caller of the whole line: whether --json is anywhere in it.
         anywhere = for_programs or ctx.obj is FOR_PROGRAMS
         way_in = select_workspace(
@@ -178,19 +179,19 @@ def _up(
     port: Port = None,
     workers: Annotated[
         int | None,
-        typer.Option(min=1, max=64, help="Worker processes, instead of MAINSPRING_WORKERS."),
+        typer.Option(min=1, max=64, help="Worker processes. Default: MAINSPRING_WORKERS."),
     ] = None,
     show_token: Annotated[
-        bool, typer.Option("--show-token", help="Show the owner's token, not only its file.")
+        bool, typer.Option("--show-token", help="Print the owner's token, not only its file.")
     ] = False,
     for_programs: Annotated[
-        bool, typer.Option("--json", help="Write one JSON value per line at every change.")
+        bool, typer.Option("--json", help="Print one JSON object per line for each change.")
     ] = False,
 ) -> int:
-    """Run the whole server here: API, schedules, events and workers, with their database.
+    """Start the server: API, scheduler, workers and the embedded database.
 
-    A part that ends unexpectedly is started again. Ctrl-C, SIGTERM or a closed terminal stop
-    all of it in order; Ctrl-C again ends what is left at once.
+    A process that exits unexpectedly is restarted. Ctrl-C or SIGTERM shuts down gracefully; a
+    second Ctrl-C stops at once.
     """
     from mainspring.surfaces.cli.up import UpOptions, up
 
@@ -206,7 +207,7 @@ def _schema(
     ] = PublishedSchema.DEFINITION,
     for_programs: Json = False,
 ) -> int:
-    """Print the JSON Schema of a definition, or of an event filter."""
+    """Print the JSON Schema of definitions or of event filters."""
     from mainspring.surfaces.cli.validate import show_schema
 
     del for_programs  # The answer is JSON in any case.
@@ -216,11 +217,11 @@ def _schema(
 def _sdk(
     ctx: typer.Context,
     types: Annotated[
-        bool, typer.Option("--types", help="Only the types, as a mainspring.d.ts for an editor.")
+        bool, typer.Option("--types", help="Only the types, as mainspring.d.ts for an editor.")
     ] = False,
     for_programs: Json = False,
 ) -> int:
-    """Print the SDK that scripts import: TypeScript, with a method for each capability."""
+    """Print the TypeScript SDK for scripts."""
     from mainspring.surfaces.cli.validate import show_sdk
 
     context = get_context(ctx)
@@ -230,11 +231,11 @@ def _sdk(
 def _worker(
     ctx: typer.Context,
     queues: Annotated[
-        str | None, typer.Option(help="Queues to take from: fast, medium, long; default: all.")
+        str | None, typer.Option(help="Queues to work on: fast, medium, long. Default: all.")
     ] = None,
-    slots: Annotated[int | None, typer.Option(min=1, help="Runs in flight at a time.")] = None,
+    slots: Annotated[int | None, typer.Option(min=1, help="Number of concurrent runs.")] = None,
 ) -> int:
-    """Take runs from the queues until told to stop (Ctrl-C or SIGTERM)."""
+    """Run one worker until Ctrl-C or SIGTERM."""
     from mainspring.surfaces.cli.worker import work
 
     context = get_context(ctx)
@@ -242,7 +243,7 @@ def _worker(
 
 
 def _scheduler(ctx: typer.Context) -> int:
-    """Watch schedules and events, without the rest of the server, until told to stop."""
+    """Run only the scheduler until Ctrl-C or SIGTERM."""
     from mainspring.surfaces.cli.parts import scheduler_alone
 
     context = get_context(ctx)
@@ -250,7 +251,7 @@ def _scheduler(ctx: typer.Context) -> int:
 
 
 def _api(ctx: typer.Context, host: Host = None, port: Port = None) -> int:
-    """Answer requests, without the rest of the server, until told to stop."""
+    """Run only the API until Ctrl-C or SIGTERM."""
     from mainspring.surfaces.cli.parts import api_alone
 
     context = get_context(ctx)
@@ -262,7 +263,7 @@ def _token(
     show: Annotated[bool, typer.Option("--show", help="Print the token itself.")] = False,
     for_programs: Json = False,
 ) -> int:
-    """Say where the owner's token for the API is kept."""
+    """Print where the owner's API token is stored."""
     from mainspring.surfaces.cli.owner_token import show_token
 
     context = get_context(ctx)
@@ -270,7 +271,7 @@ def _token(
 
 
 def _size(ctx: typer.Context, for_programs: Json = False) -> int:
-    """Show how large the database is, how fast it grows, and what is deleted when."""
+    """Show the size of the database, its growth and its retention."""
     from mainspring.surfaces.cli.size import show_size
 
     context = get_context(ctx)
@@ -278,7 +279,7 @@ def _size(ctx: typer.Context, for_programs: Json = False) -> int:
 
 
 def _doctor(ctx: typer.Context, for_programs: Json = False) -> int:
-    """Check this machine, and say what to do about what is wrong."""
+    """Check this machine and the data folder, and suggest fixes."""
     from mainspring.surfaces.cli.doctor import examine
 
     context = get_context(ctx)

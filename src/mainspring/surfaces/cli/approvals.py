@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from mainspring.surfaces.cli.screen import Screen
 
 
-_BY_PEOPLE: Final = "A person answers what a plan asks; a program cannot."
-_RULES_BY_PEOPLE: Final = "A person accepts a standing rule; a program cannot."
+_BY_PEOPLE: Final = "Only a person can answer the question of a run."
+_RULES_BY_PEOPLE: Final = "Only a person can accept a standing rule."
 
 
 async def show_approvals(context: CommandContext, screen: Screen, *, most: int) -> int:
@@ -37,7 +37,7 @@ async def show_approvals(context: CommandContext, screen: Screen, *, most: int) 
             screen.say(*_question(one, screen), "")
         screen.say(f"  {hint('approvals', 'approve', 'QUESTION')}")
     else:
-        screen.say("No plan asks anything.")
+        screen.say("No questions are waiting.")
     return exits.DONE
 
 
@@ -75,7 +75,7 @@ async def answer_question(
                 shown.append(f"  answer     {one_line(answer, 400)}")
             said = "Approve this?" if approved else "Decline this?"
             if not await confirm(screen, shown, said, ask):
-                screen.say("Nothing was answered; the run waits on.")
+                screen.say("Not answered. The run keeps waiting.")
                 return exits.DONE
         told = await _call(
             where, "answer_approval", confirmed=True, approval_id=one["approval_id"], **arguments
@@ -83,7 +83,7 @@ async def answer_question(
     if screen.for_programs:
         screen.answer(told)
     else:
-        screen.say("The run goes on with your answer." if approved else "The run is told no.")
+        screen.say("Approved. The run continues with your answer." if approved else "Declined.")
     return exits.DONE
 
 
@@ -96,7 +96,7 @@ async def show_rules(context: CommandContext, screen: Screen) -> int:
         for one in found["rules"]:
             screen.say(*_rule(one, screen), "")
     else:
-        screen.say("There are no standing rules: every draft waits for a person.")
+        screen.say("There are no standing rules. Every draft waits for approval.")
     return exits.DONE
 
 
@@ -110,7 +110,7 @@ async def decide(
         rule_id = rule["rule_id"]
         if what == "accept":
             check_person(where, screen, ask, _RULES_BY_PEOPLE)
-            asked = "Let these go without asking?"
+            asked = "Send these without asking?"
             if not await confirm(screen, _rule(rule, screen), asked, ask):
                 screen.say("Nothing was accepted.")
                 return exits.DONE
@@ -166,4 +166,4 @@ def _rule(one: Mapping[str, Any], screen: Screen) -> Iterator[str]:
     yield f"{short_id(one['rule_id'], screen)}  {one['status']}  {one['capability']}"
     yield f"  automation  {one_line(one['automation'])}, version {one['version']}"
     yield f"  exactly     {escape_json(one['pattern'])}"
-    yield f"  confirmed   {one['seen']} times unchanged before; let go {one['uses']} times since"
+    yield f"  confirmed   {one['seen']} times unchanged before, sent {one['uses']} times since"

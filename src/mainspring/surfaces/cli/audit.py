@@ -100,6 +100,6 @@ def _read_time(name: str, text: str | None) -> str | None:
     # The first and the last years cannot be written in UTC from every zone.
     if found is None or found.tzinfo is None or not 1 < found.year < 9999:
         raise Invalid(
-            f"--{name} is a moment with its zone, such as 2026-03-01T09:00:00Z.", code="usage"
+            f"--{name} needs a time with a zone, such as 2026-03-01T09:00:00Z.", code="usage"
         )
     return found.isoformat()

@@ -35,53 +35,54 @@ By = Annotated[
     typer.Option(
         "--by",
         metavar="auto|rules|model",
-        help="Who makes it; auto: a model where one is connected, else fixed rules.",
+        help="What creates it. auto: a model if one is connected, else built-in rules.",
     ),
 ]
 Model = Annotated[
-    str | None, typer.Option(metavar="NAME", help="The model that is asked; else the usual one.")
+    str | None, typer.Option(metavar="NAME", help="The model to use. Default: the configured one.")
 ]
 Automatic = Annotated[
     list[str] | None,
     typer.Option(
         "--automatic",
         metavar="STEP",
-        help="Send what this step sends without asking; STEP:CAPABILITY names one of several.",
+        help="Send without asking in this step. STEP:CAPABILITY names one of several actions.",
     ),
 ]
 AskEach = Annotated[
     list[str] | None,
-    typer.Option("--ask", metavar="STEP", help="Ask each time before this step sends something."),
+    typer.Option("--ask", metavar="STEP", help="Ask each time before this step sends."),
 ]
 MaxUsd = Annotated[
     float | None,
-    typer.Option("--max-usd", min=0.01, max=100, metavar="USD", help="What models may cost here."),
+    typer.Option("--max-usd", min=0.01, max=100, metavar="USD", help="Cost limit for models."),
 ]
 Zone = Annotated[
     str | None,
     typer.Option(
-        metavar="ZONE", help="The zone where the words name none; else this machine's, if known."
+        metavar="ZONE", help="Time zone, if the text names none. Default: the one of this machine."
     ),
 ]
 Answers = Annotated[
     list[str] | None,
-    typer.Option("--answer", metavar="ID=VALUE", help="Answers a question; may be given again."),
+    typer.Option("--answer", metavar="ID=VALUE", help="Answer a question. Repeatable."),
 ]
 Save = Annotated[
     bool,
-    typer.Option(
-        "--save", help="Save it if nothing is open; for rules and words that you have read before."
-    ),
+    typer.Option("--save", help="Save it if no question is open."),
 ]
 Output = Annotated[
     Path | None,
     typer.Option(
-        "--output", "-o", metavar="FILE", help="Write the definition here instead of saving it."
+        "--output",
+        "-o",
+        metavar="FILE",
+        help="Write the definition to this file instead of saving it.",
     ),
 ]
 Words = Annotated[
     list[str] | None,
-    typer.Argument(metavar="WORDS", help="What should happen by itself, and when."),
+    typer.Argument(metavar="WORDS", help="What to automate, and when."),
 ]
 
 
@@ -112,10 +113,10 @@ def _new(
     output: Output = None,
     for_programs: Json = False,
 ) -> int:
-    """Describe an automation in words: it is proposed, explained and priced, and you save it.
+    """Create an automation from a description.
 
-    At a terminal you are asked what only you can know. Without words, requests to begin with
-    are listed. Nothing is saved before you agree, and what is saved is paused.
+    You see a proposal with its steps and cost, answer open questions and save it. Nothing is
+    saved before you agree. A new automation is paused. Without text, examples are listed.
     """
     from mainspring.surfaces.cli.new import NewAutomationOptions, new
 
@@ -135,9 +136,7 @@ def _new(
 def _change(
     ctx: typer.Context,
     automation: Named,
-    words: Annotated[
-        list[str], typer.Argument(metavar="WORDS...", help="What should be different.")
-    ],
+    words: Annotated[list[str], typer.Argument(metavar="WORDS...", help="What to change.")],
     timezone: Zone = None,
     by: By = None,
     model: Model = None,
@@ -147,13 +146,13 @@ def _change(
     output: Output = None,
     for_programs: Json = False,
 ) -> int:
-    """Change an automation in words: you see the difference, and save it as a new version."""
+    """Change an automation by describing the change, and save a new version."""
     from mainspring.contracts.errors import Invalid
     from mainspring.surfaces.cli.new import NewAutomationOptions, new
 
     text = " ".join(words).strip()
     if not text:
-        raise Invalid("What should be different?", code="no_words")
+        raise Invalid("Describe what to change.", code="no_words")
     context = get_context(ctx)
     options = NewAutomationOptions(
         text, automation, timezone, making(by, model, max_usd), tuple(answer or ()), save, output
@@ -166,12 +165,12 @@ def _review(
     what: Annotated[
         str,
         typer.Argument(
-            metavar="AUTOMATION|FILE", help="An automation, or a definition ending in .json or .ts."
+            metavar="AUTOMATION|FILE", help="An automation, or a definition file (.json or .ts)."
         ),
     ],
     to: Annotated[
         str | None,
-        typer.Option(metavar="AUTOMATION", help="What the file would change about this one."),
+        typer.Option(metavar="AUTOMATION", help="Compare the file with this automation."),
     ] = None,
     automatic: Automatic = None,
     ask: AskEach = None,
@@ -180,7 +179,7 @@ def _review(
     max_usd: MaxUsd = None,
     for_programs: Json = False,
 ) -> int:
-    """Read an automation or a file before you agree: what it does, costs and reaches."""
+    """Review an automation or a file: what it does, costs and accesses."""
     from mainspring.surfaces.cli.proposal_saving import ApprovalModes
     from mainspring.surfaces.cli.review import review
 

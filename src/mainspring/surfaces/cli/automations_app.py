@@ -29,7 +29,7 @@ class TriggerOption(StrEnum):
 
 
 class OnClash(StrEnum):
-    """What to do with a name that is taken."""
+    """What to do if the name exists."""
 
     REFUSE = "refuse"
     NEW_VERSION = "new_version"
@@ -66,15 +66,17 @@ def add_to(app: typer.Typer) -> None:
 
 def _starter(
     ctx: typer.Context,
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="What it is called.")] = None,
-    trigger: Annotated[TriggerOption, typer.Option(help="What starts it.")] = TriggerOption.MANUAL,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="The name.")] = None,
+    trigger: Annotated[TriggerOption, typer.Option(help="The trigger.")] = TriggerOption.MANUAL,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Where; else it is named after NAME."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Output file. Default: derived from NAME."
+        ),
     ] = None,
     for_programs: Json = False,
 ) -> int:
-    """Write a small definition that works, to be edited from there."""
+    """Write a small working definition to edit."""
     from mainspring.surfaces.cli.starters import write_starter
 
     context = get_context(ctx)
@@ -84,14 +86,18 @@ def _starter(
 
 def _when(
     ctx: typer.Context,
-    words: Annotated[list[str], typer.Argument(metavar="WORDS...", help="When, in words.")],
+    words: Annotated[
+        list[str], typer.Argument(metavar="WORDS...", help="A schedule in plain English.")
+    ],
     timezone: Annotated[
         str | None,
-        typer.Option(metavar="ZONE", help="The zone where the words name none: Europe/Berlin."),
+        typer.Option(
+            metavar="ZONE", help="Time zone, if the text names none, such as Europe/Berlin."
+        ),
     ] = None,
     for_programs: Json = False,
 ) -> int:
-    """Read a schedule in words: its cron expression, what was assumed, and the next moments."""
+    """Convert a schedule in plain English to cron, and show the next fire times."""
     from mainspring.surfaces.cli.when import tell_when
 
     context = get_context(ctx)
@@ -119,12 +125,12 @@ def _save(
         str | None,
         typer.Option(
             metavar="AUTOMATION",
-            help="Save it as the next version of this one, which may rename it.",
+            help="Save it as the next version of this automation. It can be renamed.",
         ),
     ] = None,
     for_programs: Json = False,
 ) -> int:
-    """Save a definition: a new automation, paused, or the next version of the one so called."""
+    """Save a definition as a new, paused automation, or as a new version."""
     from mainspring.surfaces.cli.automations import save_file
 
     context = get_context(ctx)
@@ -141,11 +147,12 @@ def _diff(
         typer.Argument(metavar="BEFORE|PLACE", help="A version, or another folder or file."),
     ] = None,
     after: Annotated[
-        int | None, typer.Argument(metavar="AFTER", min=1, help="A version; else the one in force.")
+        int | None,
+        typer.Argument(metavar="AFTER", min=1, help="A version. Default: the current one."),
     ] = None,
     for_programs: Json = False,
 ) -> int:
-    """Show what changed: between two versions, two folders, or the workspace and a folder."""
+    """Compare two versions, two folders, or the workspace with a folder."""
     from mainspring.surfaces.cli.versions import show_diff
     from mainspring.surfaces.cli.workspace_files import diff_folders, is_folder_or_file
 
@@ -167,7 +174,7 @@ def _version(text: str | None) -> int | None:
 def _rollback(
     ctx: typer.Context, automation: Named, version: Number, for_programs: Json = False
 ) -> int:
-    """Bring an earlier version back, as a new one."""
+    """Restore an earlier version as a new version."""
     from mainspring.surfaces.cli.automations import go_back
 
     context = get_context(ctx)
@@ -178,23 +185,29 @@ def _export(
     ctx: typer.Context,
     automation: Annotated[
         str | None,
-        typer.Argument(metavar="AUTOMATION", help="A name or an id; else all that are in use."),
+        typer.Argument(
+            metavar="AUTOMATION", help="A name or an id. Default: all that are not archived."
+        ),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Where; else the standard output."),
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Output file. Default: standard output."
+        ),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     folder: Annotated[
         Path | None,
-        typer.Option("--folder", metavar="DIR", help="The whole workspace, as files for Git."),
+        typer.Option(
+            "--folder", metavar="DIR", help="Export the whole workspace as files for Git."
+        ),
     ] = None,
     rows: Annotated[
-        bool, typer.Option("--rows", help="With --folder: the rows of boards too.")
+        bool, typer.Option("--rows", help="With --folder: include the rows of boards.")
     ] = False,
     for_programs: Json = False,
 ) -> int:
-    """Write one automation, or all of them, as a file that can be imported."""
+    """Export one automation, or all of them, to a file."""
     from mainspring.surfaces.cli.export_import import export
     from mainspring.surfaces.cli.workspace_files import export_folder
 
@@ -202,10 +215,12 @@ def _export(
     screen = context.screen(for_programs=for_programs)
     if folder is not None:
         if automation is not None or output is not None:
-            raise typer.BadParameter("--folder writes the whole workspace, and to that folder.")
+            raise typer.BadParameter(
+                "--folder exports the whole workspace. Leave out AUTOMATION and --output."
+            )
         return finish(export_folder(context, screen, folder, rows=rows))
     if rows:
-        raise typer.BadParameter("--rows goes with --folder.")
+        raise typer.BadParameter("--rows needs --folder.")
     return finish(export(context, screen, automation, output, over=force))
 
 
@@ -213,17 +228,19 @@ def _import(
     ctx: typer.Context,
     file: Annotated[
         str,
-        typer.Argument(metavar="FILE", help="An export, a definition or a folder; - reads a pipe."),
+        typer.Argument(
+            metavar="FILE", help="An export, a definition or a folder; - reads standard input."
+        ),
     ],
     on_clash: Annotated[
-        OnClash, typer.Option(help="What to do with a name that is taken.")
+        OnClash, typer.Option(help="What to do if the name exists.")
     ] = OnClash.REFUSE,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would happen, and store nothing.")
+        bool, typer.Option("--dry-run", help="Print what would happen, and store nothing.")
     ] = False,
     for_programs: Json = False,
 ) -> int:
-    """Bring in a file or a folder: all of it or nothing, and all of it paused."""
+    """Import a file or a folder, completely or not at all. Imports are paused."""
     from mainspring.surfaces.cli.export_import import bring_in
     from mainspring.surfaces.cli.workspace_files import bring_folder
 
@@ -235,11 +252,11 @@ def _import(
 
 
 def _webhook() -> typer.Typer:
-    group = make_group("Make and end the tokens with which outside systems call.")
+    group = make_group("Create and revoke the tokens of webhooks.")
 
     @group.callback(invoke_without_command=True)
     def webhook(ctx: typer.Context) -> None:
-        """Make and end the tokens with which outside systems call."""
+        """Create and revoke the tokens of webhooks."""
         help_alone(ctx)
 
     group.command(name="token")(_webhook_token)
@@ -249,7 +266,7 @@ def _webhook() -> typer.Typer:
 
 Slug = Annotated[
     str | None,
-    typer.Argument(metavar="TRIGGER", help="The trigger's id, if there are several webhooks."),
+    typer.Argument(metavar="TRIGGER", help="The id of the trigger, if there are several webhooks."),
 ]
 
 
@@ -258,11 +275,11 @@ def _webhook_token(
     automation: Named,
     trigger: Slug = None,
     yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="End the token that is there without asking.")
+        bool, typer.Option("--yes", "-y", help="Replace an existing token without asking.")
     ] = False,
     for_programs: Json = False,
 ) -> int:
-    """Make a webhook's token and show it once; the one before ends at once."""
+    """Create a webhook token and print it once. The previous token stops working."""
     from mainspring.surfaces.cli.webhooks import make_token
 
     context = get_context(ctx)
@@ -273,7 +290,7 @@ def _webhook_token(
 def _webhook_revoke(
     ctx: typer.Context, automation: Named, trigger: Slug = None, for_programs: Json = False
 ) -> int:
-    """End a webhook's token."""
+    """Revoke a webhook token."""
     from mainspring.surfaces.cli.webhooks import end_token
 
     context = get_context(ctx)

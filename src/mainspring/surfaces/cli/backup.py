@@ -7,7 +7,7 @@ import contextlib
 import functools
 import json
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -38,6 +38,7 @@ from mainspring.store.restore import load, refuse_occupied, refuse_unfit
 from mainspring.store.snapshot import empty_database_error
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.formatting import count, date_time, hint
+from mainspring.surfaces.cli.progress import show_progress
 from mainspring.surfaces.cli.running_server import make_data_folder, refuse_second
 from mainspring.surfaces.cli.screen import Screen, clean
 from mainspring.surfaces.cli.size import in_bytes
@@ -51,6 +52,10 @@ if TYPE_CHECKING:
 
 _RECORD: Final = "last_backup.json"
 _POOL: Final = 2
+
+
+# Receives the table in progress, and how many of how many are done.
+Advance = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +72,8 @@ async def make(desk: CommandContext, screen: Screen, path: Path) -> int:
     refuse_nothing(settings)
     database = await Database.open(settings, attach=True, name="backup", pool_size=_POOL)
     try:
-        made = await make_backup(database, path, _files(settings))
+        with show_progress(screen, "Backing up") as line:
+            made = await make_backup(database, path, _files(settings), line.update)
     finally:
         await database.close()
     size = os.stat(path).st_size
@@ -75,7 +81,7 @@ async def make(desk: CommandContext, screen: Screen, path: Path) -> int:
     if screen.for_programs:
         screen.answer({"file": str(path), "bytes": size, **_describe_backup(made)})
         return exits.DONE
-    screen.say(f"The backup is in {clean(str(path))}, {in_bytes(size)}:", *_lines(made))
+    screen.say(f"Created the backup {clean(str(path))}, {in_bytes(size)}:", *_lines(made))
     return exits.DONE
 
 
@@ -100,7 +106,7 @@ def check(screen: Screen, path: Path) -> int:
     if screen.for_programs:
         screen.answer({"file": str(path), "whole": True, **_describe_backup(found)})
     else:
-        screen.say(f"{clean(str(path))} is whole:", *_lines(found))
+        screen.say(f"{clean(str(path))} is complete:", *_lines(found))
     return exits.DONE
 
 
@@ -116,18 +122,19 @@ async def restore(
         if not options.without_key:
             await _refuse_wrong_key(settings, stored.backup)
         stored.check()
-        if settings.database_url is None:
-            aside = await _into_folder(settings, stored, options)
-        else:
-            aside = []
-            await _into_database(settings, stored)
+        with show_progress(screen, "Restoring") as line:
+            if settings.database_url is None:
+                aside = await _into_folder(settings, stored, options, line.update)
+            else:
+                aside = []
+                await _into_database(settings, stored, line.update)
     if screen.for_programs:
         told = [str(one) for one in aside]
         screen.answer({"restored": str(path), "set_aside": told, **_describe_backup(stored.backup)})
         return exits.DONE
-    screen.say("The backup is restored:", *_lines(stored.backup))
-    screen.say(*(f"  before      set aside in {clean(str(one))}" for one in aside))
-    screen.say(f"  next        {hint('up')}; no other server may go on with the same automations")
+    screen.say("Restored the backup:", *_lines(stored.backup))
+    screen.say(*(f"  previous    moved to {clean(str(one))}" for one in aside))
+    screen.say(f"  next        {hint('up')}; stop every other server that runs these automations")
     return exits.DONE
 
 
@@ -145,18 +152,18 @@ async def _refuse_wrong_key(settings: Settings, backup: BackupManifest) -> None:
         )
 
 
-async def _into_database(settings: Settings, stored: OpenBackup) -> None:
+async def _into_database(settings: Settings, stored: OpenBackup, progress: Advance) -> None:
     make_data_folder(settings)
     database = await Database.open(settings, name="restore", pool_size=_POOL)
     try:
         await refuse_occupied(database)
-        await _load(database, settings, stored)
+        await _load(database, settings, stored, progress)
     finally:
         await database.close()
 
 
 async def _into_folder(
-    settings: Settings, stored: OpenBackup, options: RestoreOptions
+    settings: Settings, stored: OpenBackup, options: RestoreOptions, progress: Advance
 ) -> list[Path]:
     home = settings.home
     if is_occupied(home) and not options.replace:
@@ -179,7 +186,7 @@ async def _into_folder(
                 replace(settings, database_url=dsn), name="restore", pool_size=_POOL
             )
             try:
-                await _load(database, settings, stored)
+                await _load(database, settings, stored, progress)
             finally:
                 await database.close()
     except BaseException:
@@ -199,14 +206,16 @@ async def _server(home: Path) -> AsyncIterator[str]:
         await server.stop_async()
 
 
-async def _load(database: Database, settings: Settings, stored: OpenBackup) -> None:
+async def _load(
+    database: Database, settings: Settings, stored: OpenBackup, progress: Advance
+) -> None:
     folder = settings.home / "artifacts"
 
     async def bring() -> None:
         for name, pieces in stored.files():
             await asyncio.to_thread(write_backup_file, folder, name, pieces)
 
-    await load(database, stored, bring=bring)
+    await load(database, stored, bring=bring, progress=progress)
 
 
 def _record(home: Path, path: Path, made: BackupManifest, size: int) -> None:
@@ -243,7 +252,7 @@ def _lines(backup: BackupManifest) -> list[str]:
     filed = backup.files
     files = (
         f"{count(filed.count, 'file')}, {in_bytes(filed.size)}"
-        + (f"; {filed.missing} were gone already" if filed.missing else "")
+        + (f"; {filed.missing} were missing" if filed.missing else "")
         if filed.kept
         else "none; they are in the store of MAINSPRING_ARTIFACTS_URL"
     )

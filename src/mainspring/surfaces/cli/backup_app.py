@@ -17,12 +17,12 @@ _Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 
 def add_to(app: typer.Typer, panel: str) -> None:
     """Adds the group about backups, and the commands about the database."""
-    sentence = "Keep everything in one file, and bring it back."
+    sentence = "Create, verify and restore backups."
     group = make_group(sentence)
 
     @group.callback(invoke_without_command=True)
     def backup(ctx: typer.Context) -> None:
-        """Keep everything in one file, and bring it back."""
+        """Create, verify and restore backups."""
         help_alone(ctx)
 
     group.command(name="make")(_make)

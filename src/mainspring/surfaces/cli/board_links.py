@@ -82,7 +82,7 @@ async def list_links(context: CommandContext, screen: Screen, board: str) -> int
         said = as_json(link["ref"], indent=None)
         screen.say(f"{link['id']}  {one_line(link['display_name'])}: {link['kind']} {said}")
         for recipe in link["recipes"]:
-            when = recipe["refresh_cron"] or "by hand"
+            when = recipe["refresh_cron"] or "manual"
             screen.say(
                 f"  {recipe['id']}  {one_line(recipe['dataset_name'])}: {recipe['adapter_op']}, "
                 f"{when}{freshness(recipe)}"
@@ -113,7 +113,7 @@ async def fill_dataset(
             result = await call_board(client, "refresh_dataset", recipe_id=made["id"])
         except Problem as problem:
             again = hint("boards", "refresh", made["board_id"], made["dataset_name"])
-            problem.suggestion = f"The recipe {made['id']} is kept. Try it again: {again}"
+            problem.suggestion = f"The recipe {made['id']} is saved. Try again: {again}"
             raise
     if screen.for_programs:
         screen.answer({"recipe": made, "refreshed": result})

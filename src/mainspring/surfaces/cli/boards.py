@@ -193,7 +193,7 @@ async def create_board(
 ) -> int:
     arguments: dict[str, Any] = {"name": name, "description": description}
     if key is not None and datasets is not None:
-        raise Invalid("With --datasets, the key field stands in the file.", code="usage")
+        raise Invalid("With --datasets, set the key field in the file.", code="usage")
     if key is not None:
         arguments["datasets"] = [{"name": "default", "dedupe_key_field": key}]
     if datasets is not None:

@@ -22,14 +22,15 @@ def add_to(app: typer.Typer) -> None:
 def _capabilities(
     ctx: typer.Context,
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Only this one, with its schemas.")
+        str | None, typer.Argument(metavar="[NAME]", help="Only this capability, with its schemas.")
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="Those too that only steps of automations may call.")
+        bool,
+        typer.Option("--all", help="Include capabilities that only steps of automations can call."),
     ] = False,
     for_programs: Json = False,
 ) -> int:
-    """List what can be called here, or show what one capability takes and answers."""
+    """List capabilities, or show the input and output of one."""
     from mainspring.surfaces.cli.capabilities import show_capabilities
 
     context = get_context(ctx)
@@ -39,10 +40,10 @@ def _capabilities(
 
 def _call(
     ctx: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="CAPABILITY", help="Its name.")],
+    name: Annotated[str, typer.Argument(metavar="CAPABILITY", help="The name of the capability.")],
     arguments: Annotated[
         str | None,
-        typer.Argument(metavar="[JSON|-]", help="Its arguments, or - to read them from a pipe."),
+        typer.Argument(metavar="[JSON|-]", help="Its arguments; - reads standard input."),
     ] = None,
     for_programs: Json = False,
 ) -> int:
@@ -58,10 +59,10 @@ def _mcp(
     ctx: typer.Context,
     url: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help="Speak to this server, instead of to this machine's."),
+        typer.Option(metavar="ADDRESS", help="Use this server. Default: the one on this machine."),
     ] = None,
     show_config: Annotated[
-        bool, typer.Option("--show-config", help="Print what an MCP client is to be told.")
+        bool, typer.Option("--show-config", help="Print the configuration for an MCP client.")
     ] = False,
     toolset: Annotated[
         str | None,
@@ -74,7 +75,7 @@ def _mcp(
         bool, typer.Option("--output-schemas", help="List tools with their output schemas.")
     ] = False,
 ) -> int:
-    """Serve MCP on stdin and stdout, for a client that starts this command.
+    """Serve MCP over stdin and stdout, for an MCP client that starts this command.
 
     It acts as the owner of the data folder, or as the holder of MAINSPRING_TOKEN.
     """

@@ -14,10 +14,12 @@ from mainspring.surfaces.cli.recipes_app import RecipeKindOption
 
 _PANEL = "Automations"
 
-Slug = Annotated[str, typer.Argument(metavar="RECIPE", help="Its slug; list tells them.")]
+Slug = Annotated[
+    str, typer.Argument(metavar="RECIPE", help="The slug of a recipe. `codex list` shows all.")
+]
 Installed = Annotated[
     str,
-    typer.Argument(metavar="INSTALL", help="A name, an id or its beginning; installs tells them."),
+    typer.Argument(metavar="INSTALL", help="A name, an id or its first characters."),
 ]
 
 
@@ -92,7 +94,7 @@ def _apply(
     ] = None,
     setting: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A setting; show tells them."),
+        typer.Option("--set", metavar="NAME=VALUE", help="A setting of the recipe."),
     ] = None,
     for_programs: Json = False,
 ) -> int:

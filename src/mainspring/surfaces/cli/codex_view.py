@@ -30,7 +30,7 @@ _CHANGES: Final = {
 }
 _WAYS: Final = {
     "install": "would be installed",
-    "recover": "would be brought back",
+    "recover": "would be restored",
     "use": "is here, and would be used",
 }
 

@@ -131,18 +131,18 @@ async def add_program(
         if agree:
             if not has_person(services, screen, ask):
                 raise PersonRequired(
-                    "A person agrees to the tools of a program on this machine; a program cannot.",
+                    "Only a person can agree to the tools of a program on this machine.",
                     suggestion="Give the same command at a terminal, without --json and "
                     "MAINSPRING_TOKEN. Or add --look-first: its tools then wait for a person at "
                     f"{server_address(services.settings)}/connect.",
                 )
             lines = [
-                "This program would run on this machine, as the server does:",
+                "This program will run on this machine, as the user of the server:",
                 f"  {clean(shlex.join(command))}",
-                f"Its tools would be callable as {alias}.TOOL, as they are now.",
+                f"Its current tools will be callable as {alias}.TOOL.",
             ]
-            if not await confirm(screen, lines, "Connect it, and agree to its tools?", ask):
-                screen.say("Nothing was agreed to, and nothing was connected.")
+            if not await confirm(screen, lines, "Connect it and agree to its tools?", ask):
+                screen.say("Not connected: you did not agree.")
                 return exits.FAILED
         made = await services.mcp_connection_service.connect_program(
             owner, alias, list(command), agree=agree

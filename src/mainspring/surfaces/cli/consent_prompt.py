@@ -79,7 +79,7 @@ def waiting_lines(services: ApplicationServices, consent: AutomationConsent) -> 
     """What a command has left waiting for a person, and where the person answers."""
     page = consent_page(services, consent.automation_id)
     return [
-        "It starts nothing before a person has agreed to what it may do:",
+        "It does not start before a person agrees to this:",
         *addition_lines([one.as_dict() for one in consent.additions]),
         f"  A person answers at {page},",
         f"  or at a terminal: {hint('consents', 'agree', str(consent.id))}",
@@ -111,7 +111,7 @@ async def agree_to_version(
     if not shown:
         return True
     lines = addition_lines([one.as_dict() for one in shown])
-    head = f"{one_line(definition.name)} may do this, which nobody has agreed to yet:"
+    head = f"{one_line(definition.name)} needs your consent to do this:"
     return await confirm(screen, [head, *lines], question, ask)
 
 
@@ -145,7 +145,7 @@ async def agree_to(
     """Shows one consent, asks, and keeps a yes by the digest of what was shown."""
     owner = CapabilityCaller(local_owner(services))
     found = await services.gate.direct(owner, "get_consent", {"consent_id": consent_id})
-    lines = [f"{clean(found['name'])} may do this, which nobody has agreed to yet:"]
+    lines = [f"{clean(found['name'])} needs your consent to do this:"]
     if not await confirm(
         screen, [*lines, *addition_lines(found["additions"])], "Do you agree to this?", ask
     ):
@@ -164,5 +164,5 @@ async def offer_to_agree(
         for one in consents:
             left -= await agree_to(services, screen, one, ask)
     if left:
-        screen.say("Nothing of it starts before you have agreed to what it may do here.")
+        screen.say("Nothing starts before you agree to what it may do.")
         screen.say(f"  {hint('consents', 'agree', 'AUTOMATION')}")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 _MOST = 200
 _QUESTION = "Do you agree to this?"
-_BY_PEOPLE = "A person agrees to what an automation may do; a program cannot."
+_BY_PEOPLE = "Only a person can agree to what an automation may do."
 
 
 async def show_consents(context: CommandContext, screen: Screen, most: int) -> int:
@@ -51,7 +51,7 @@ async def show_consents(context: CommandContext, screen: Screen, most: int) -> i
         screen.say(columns(heads, rows, whole=("Consent", "Origin")))
         screen.say("", f"  {hint('consents', 'agree', 'CONSENT')}")
     else:
-        screen.say("Nothing waits for your consent.")
+        screen.say("Nothing needs your consent.")
     return exits.DONE
 
 
@@ -88,7 +88,7 @@ async def answer_consent(
         if not where.by_token:
             check_person(where, screen, ask, _BY_PEOPLE, _page(found))
             if agree and not await confirm(screen, _lines(found), _QUESTION, ask):
-                screen.say("Nothing was agreed to; it stays paused.")
+                screen.say("Not agreed. The automation stays paused.")
                 return exits.DONE
         elif digest is None:
             raise _unread(found)

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 Proposal = Mapping[str, Any]
 _YES: Final = frozenset({"y", "yes"})
-_SAVE: Final = "Save it? [y]es, [e]dit in words, show the [d]efinition, [q]uit:"
-_NOT_YET: Final = "[a]nswer, [e]dit in words, show the [d]efinition, [q]uit:"
+_SAVE: Final = "Save it? [y]es, [e]dit, show the [d]efinition, [q]uit:"
+_NOT_YET: Final = "[a]nswer, [e]dit, show the [d]efinition, [q]uit:"
 
 
 async def converse(
@@ -65,7 +65,7 @@ async def thinking(screen: Screen, work: Awaitable[dict[str, Any]]) -> dict[str,
     """Waits for what may take a model a while, and shows that it waits."""
     if not screen.is_lively:
         return await work
-    with screen.console.status("Working it out …"):
+    with screen.console.status("Generating …"):
         return await work
 
 
@@ -197,7 +197,7 @@ class ProposalConversation:
             return f"It cannot be saved before {things} answered."
         if self._now["status"] == "saved":
             return "It is saved already."
-        return "It cannot be saved as it is; what is wrong stands above."
+        return "It cannot be saved. The problems are listed above."
 
     async def _edit(self) -> None:
         text = await self._ask("What should be different?")

@@ -40,7 +40,7 @@ async def go_back(context: CommandContext, screen: Screen, to: int, *, lose: boo
         screen.answer({"tables": to, "undone": gone})
     else:
         screen.say(f"The tables are those of number {to} again; undone: {', '.join(gone)}.")
-        screen.say("Now start the older Mainspring; this one would bring them up to date again.")
+        screen.say("Now start the older version. This version would migrate the database again.")
     return exits.DONE
 
 

@@ -84,16 +84,16 @@ def _format_value(value: Any) -> str:
     return one_line(plain, _LONGEST)
 
 
-BY_PEOPLE: Final = "A person sends what was drafted; a program cannot."
+BY_PEOPLE: Final = "Only a person can send a draft."
 # Fewer characters of a hash might be those of another one.
 _SHORTEST_HASH: Final = 8
 _HASH_DIGITS: Final = 64
 _HEX: Final = frozenset("0123456789abcdef")
 # What became of one that was confirmed, in a sentence.
 _CAME_TO: Final = {
-    "sent": "It was sent.",
+    "sent": "Sent.",
     "not_sent": "Nothing was sent.",
-    "unknown": "It is not known whether it was sent. It is not sent again by itself.",
+    "unknown": "Unknown whether it was sent. It is not sent again automatically.",
 }
 
 
@@ -146,7 +146,7 @@ async def confirm_draft(
             check_person(client, screen, ask, BY_PEOPLE)
             edited = [f"  with {one_line(one, 400)}" for one in edits]
             if not await confirm(screen, [*format_draft(draft), *edited], "Send this?", ask):
-                screen.say("Nothing was sent; it waits on.")
+                screen.say("Not sent. The draft stays pending.")
                 return exits.DONE
             # The person who said yes has read these bytes, and no others are sent.
             if draft.get("hash"):
@@ -184,7 +184,7 @@ async def repeat_draft(context: CommandContext, screen: Screen, text: str) -> in
     if screen.for_programs:
         screen.answer(answer)
     else:
-        screen.say("It is drafted again; nothing was sent.")
+        screen.say("Created a new draft. Nothing was sent.")
         screen.say(f"  {hint('drafts', 'show', answer['draft_id'])}")
     return exits.DONE
 
@@ -235,7 +235,7 @@ async def discard_draft(
     if screen.for_programs:
         screen.answer(answer)
     else:
-        screen.say("It is discarded; nothing was sent.")
+        screen.say("Discarded. Nothing was sent.")
     return exits.DONE
 
 
@@ -266,7 +266,7 @@ def _batches(
 
 
 def _table(drafts: Sequence[Mapping[str, Any]], screen: Screen) -> Table:
-    heads = ("Draft", "Status", "Capability", "What would happen", "Until")
+    heads = ("Draft", "Status", "Capability", "Action", "Until")
     rows = (
         (
             short_id(draft["id"], screen),
@@ -357,7 +357,7 @@ async def answer_batch(
             check_person(client, screen, ask, BY_PEOPLE)
             shown = [line for one in drafts for line in format_draft(one)]
             if not await confirm(screen, shown, f"Send all {len(drafts)}?", ask):
-                screen.say("Nothing was sent; they wait on.")
+                screen.say("Not sent. The drafts stay pending.")
                 return exits.DONE
         results: list[Mapping[str, Any]] = []
         for start in range(0, len(drafts), _AT_ONCE):

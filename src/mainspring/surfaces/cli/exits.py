@@ -34,7 +34,7 @@ EXITS: Final[tuple[tuple[int, str], ...]] = (
     (CANCELLED, "The run was cancelled."),
     (SKIPPED, "The run was not started, for example because another one is under way."),
     (DEAD, "The run was given up after it had lost its worker too often."),
-    (UNFINISHED, "The run was left unfinished; the next worker goes on with it."),
+    (UNFINISHED, "The run is unfinished. The next worker continues it."),
     (DIFFERS, "What was rehearsed would have gone otherwise, or what was compared differs."),
     (INTERRUPTED, "The command was interrupted before it had begun a run."),
 )

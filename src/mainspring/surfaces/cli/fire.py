@@ -62,7 +62,7 @@ async def fire(
         if mode == "live" and not await agree_first(
             services, screen, found["id"], now["version"], ask
         ):
-            screen.say("Nothing was agreed to; no run was started.")
+            screen.say("Not started: you did not agree.")
             return exits.FAILED
         made = await services.dispatcher.dispatch(
             RunRequest(
@@ -164,7 +164,7 @@ async def _hand_over(
 def _tell_if_held(screen: Screen, reason: str | None) -> None:
     """A run that stands still by somebody's wish is not one that hangs."""
     if reason is not None:
-        text = f"A halt holds it ({one_line(reason, 300)}). It goes on when that is released."
+        text = f"Held by a halt ({one_line(reason, 300)}). It continues after the release."
         screen.say(paint(TimelineEntry("warning", "", words=text), screen), f"  {hint('halts')}")
 
 
@@ -186,7 +186,9 @@ async def _close(services: ApplicationServices, screen: Screen, run: dict[str, A
         in_force = await version_in_force(services, run)
         screen.say(*closing_lines(run, screen, in_force=in_force))
     else:
-        screen.say("", f"The run {run['id']} is {run['status']}; it goes on without this command.")
+        screen.say(
+            "", f"The run {run['id']} is {run['status']}; it continues without this command."
+        )
         screen.say(f"  {hint('logs', '-f', run['id'])}", f"  {hint('cancel', run['id'])}")
     return exits.of_run(run["status"], run["outcome"])
 

@@ -20,6 +20,7 @@ from mainspring.surfaces.rest.app import build_api
 from mainspring.surfaces.rest.auth import LOCAL_CALLER
 
 if TYPE_CHECKING:
+    from fastapi import FastAPI
     from starlette.types import Message
 
     from mainspring.surfaces.services import ApplicationServices
@@ -31,7 +32,7 @@ class InProcessClient:
     def __init__(self, services: ApplicationServices, *, by_token: bool) -> None:
         self._services = services
         self._by_token = by_token
-        self._api = build_api(services)
+        self._api = _get_api(services)
 
     @property
     def address(self) -> str:
@@ -105,6 +106,16 @@ class InProcessClient:
         if self._by_token:
             return await local_caller(self._services, approves=True)
         return CapabilityCaller(local_owner(self._services))
+
+
+# The API of the application that was opened last. Building its routes takes about a second.
+_built: list[tuple[ApplicationServices, FastAPI]] = []
+
+
+def _get_api(services: ApplicationServices) -> FastAPI:
+    if not _built or _built[0][0] is not services:
+        _built[:] = [(services, build_api(services))]
+    return _built[0][1]
 
 
 def _decode(path: str) -> str:

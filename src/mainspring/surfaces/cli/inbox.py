@@ -36,11 +36,11 @@ async def show_inbox(context: CommandContext, screen: Screen, *, unread: bool, m
         screen.answer({"notifications": found, "drafts": drafts, "questions": asked})
         return exits.DONE
     if not found:
-        screen.say("There is nothing unread." if unread else "The inbox is empty.")
+        screen.say("No unread messages." if unread else "The inbox is empty.")
     for entry in found:
         screen.say(*_message_lines(entry, screen))
     if drafts:
-        screen.say("", f"{count(drafts, 'draft waits', 'drafts wait')} for a person.")
+        screen.say("", f"{count(drafts, 'draft waits', 'drafts wait')} for approval.")
         screen.say(f"  {hint('drafts')}")
     if asked:
         screen.say("", f"{count(asked, 'question waits', 'questions wait')} for an answer.")
@@ -69,7 +69,7 @@ async def read_messages(
     """One message, or all that are there."""
     if (text is None) != everything:
         raise Invalid(
-            "Name one message by its id, or all of them with --all.",
+            "Give the id of a message, or --all.",
             code="usage",
             suggestion=f"{hint('inbox')} shows the ids.",
         )
@@ -85,7 +85,7 @@ async def read_messages(
     elif marked:
         screen.say(f"{count(marked, 'message is', 'messages are')} marked as read.")
     else:
-        screen.say("It was read before." if text else "There was nothing unread.")
+        screen.say("It was already read." if text else "There were no unread messages.")
     return exits.DONE
 
 
@@ -116,7 +116,7 @@ async def show_prompts(context: CommandContext, screen: Screen, *, most: int) ->
     for item in items:
         screen.say(item["marker"], *_words(item), "")
     if not items:
-        screen.say("Nothing waits.")
+        screen.say("Nothing is waiting.")
     return exits.DONE
 
 

@@ -165,7 +165,7 @@ async def disconnect(context: CommandContext, screen: Screen, name: str) -> int:
     if screen.for_programs:
         screen.answer(gone)
     elif gone["disconnected"]:
-        screen.say(f"{name} is disconnected; what let it in is forgotten.")
+        screen.say(f"{name} is disconnected. Its credentials are deleted.")
         if "note" in gone:
             screen.say(gone["note"])
     else:
@@ -231,7 +231,7 @@ async def remove_client(
     if screen.for_programs:
         screen.answer(gone)
     else:
-        said = "is forgotten." if gone["removed"] else "was not set."
+        said = "is deleted." if gone["removed"] else "was not set."
         screen.say(f"The client of {one_line(provider)} {said}")
     return exits.DONE
 

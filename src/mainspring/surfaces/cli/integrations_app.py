@@ -9,7 +9,9 @@ import typer
 from mainspring.surfaces.cli.context import finish
 from mainspring.surfaces.cli.options import Json, make_group, open_context
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Such as gmail; list tells them.")]
+Name = Annotated[
+    str, typer.Argument(metavar="NAME", help="For example gmail. `integrations list` shows all.")
+]
 Provider = Annotated[str, typer.Argument(metavar="PROVIDER", help="Such as google.")]
 Everyone = Annotated[
     bool, typer.Option("--for-everyone", help="The installation's own, for every workspace.")

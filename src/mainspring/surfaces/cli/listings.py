@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from mainspring.surfaces.cli.context import CommandContext
-    from mainspring.surfaces.cli.http_client import ApiClient
 
 STATE_COLOURS = {"active": "green", "paused": "yellow", "archived": "bright_black"}
 # From how many columns on a list shows ids, and everything.

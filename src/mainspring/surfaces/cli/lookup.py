@@ -1,8 +1,7 @@
-"""Which one a person means: a name, an id, or the first characters of an id.
+"""Find an automation by its name, its id, or the first characters of its id.
 
-Names are given out once among automations that are not archived, so a name is enough for
-those. Ids begin with their time: the lists of the rooms, which go by id, find the ones that
-begin alike without a search of their own.
+Names are unique among automations that are not archived. Ids start with their time, so a list in
+id order finds the ids with a prefix without a query of its own.
 """
 
 from __future__ import annotations
@@ -66,7 +65,7 @@ async def find_in_use(services: ApplicationServices, text: str) -> dict[str, Any
             raise Conflict(
                 "The automation was uninstalled.",
                 code="uninstalled",
-                suggestion=f"{hint('codex', 'recover', found['id'])} brings it back.",
+                suggestion=f"{hint('codex', 'recover', found['id'])} restores it.",
             )
         raise _archived_error(found)
     return found

@@ -97,7 +97,7 @@ async def list_models(context: CommandContext, screen: Screen) -> int:
             ),
         )
     usual = found["usual_model"]
-    screen.say("", f"When nobody names one: {usual or 'none; a step has to name its model.'}")
+    screen.say("", f"Default model: {usual or 'none; a step has to name its model.'}")
     return exits.DONE
 
 
@@ -149,7 +149,7 @@ async def disconnect(
     if screen.for_programs:
         screen.answer({"name": name, **done})
     else:
-        screen.say(f"{name} and its key are forgotten.")
+        screen.say(f"Deleted {name} and its key.")
         sign, colour = screen.mark("warning")
         for needing in done["needed_by"]:
             text = f" {one_line(needing)} is active and names it: it fails until it is back."

@@ -67,7 +67,7 @@ def _connect(
     ] = None,
     usual: Annotated[
         str | None,
-        typer.Option(metavar="MODEL", help="The model that is asked when nobody names one."),
+        typer.Option(metavar="MODEL", help="The default model."),
     ] = None,
     for_everyone: Everyone = False,
     no_key: Annotated[

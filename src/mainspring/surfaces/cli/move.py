@@ -6,6 +6,7 @@ new place. The old database is left as it was.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -20,6 +21,7 @@ from mainspring.store.snapshot import open_snapshot, refuse_at_work
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.backup import refuse_nothing
 from mainspring.surfaces.cli.formatting import hint
+from mainspring.surfaces.cli.progress import show_progress
 from mainspring.surfaces.cli.running_server import refuse_second
 from mainspring.surfaces.cli.screen import Screen, clean
 from mainspring.workspace.private_file import write_private
@@ -86,10 +88,10 @@ async def move(context: CommandContext, screen: Screen, place: MoveTarget) -> in
     _refuse_silent(settings, place)
     if settings.database_url == place.database_url:
         if place.broker_url is None or settings.broker_url == place.broker_url:
-            raise Conflict("That is the database in use already.", code="already_there")
+            raise Conflict("That database is already in use.", code="already_there")
         rows = None
     else:
-        rows = await _carry(settings, place)
+        rows = await _carry(screen, settings, place)
     _write(settings, place)
     overruled = [name for name in place.lines if is_in_environment(name)]
     if screen.for_programs:
@@ -97,12 +99,12 @@ async def move(context: CommandContext, screen: Screen, place: MoveTarget) -> in
         screen.answer({**told, "overruled_by_environment": overruled})
         return exits.DONE
     if rows is not None:
-        screen.say(f"All is in the new database: {rows:,} rows, each compared.")
+        screen.say(f"Moved and verified {rows:,} rows.")
     screen.say(f"The settings are in {clean(str(settings_file(settings.home)))}")
     for name in overruled:
-        screen.say(f"The environment sets {name}, which wins: change it there, or unset it.")
+        screen.say(f"The environment variable {name} takes precedence. Change or unset it.")
     if settings.database_url is None:
-        screen.say(f"The database before stays in {clean(str(settings.home / 'postgres'))}")
+        screen.say(f"The previous database stays in {clean(str(settings.home / 'postgres'))}")
     elif rows is not None:
         screen.say(
             "The database before is as it was. Change the settings of every other machine before "
@@ -126,7 +128,7 @@ def _refuse_silent(settings: Settings, place: MoveTarget) -> None:
         )
 
 
-async def _carry(settings: Settings, place: MoveTarget) -> int:
+async def _carry(screen: Screen, settings: Settings, place: MoveTarget) -> int:
     source = await Database.open(settings, name="move", pool_size=_POOL)
     try:
         if settings.database_url is not None:
@@ -134,7 +136,8 @@ async def _carry(settings: Settings, place: MoveTarget) -> int:
         there = replace(settings, database_url=place.database_url)
         target = await _opened(there)
         try:
-            return await _copied(source, target)
+            with show_progress(screen, "Moving") as line:
+                return await _copied(source, target, line.update)
         finally:
             await target.close()
     finally:
@@ -153,10 +156,12 @@ async def _opened(there: Settings) -> Database:
         ) from problem
 
 
-async def _copied(source: Database, target: Database) -> int:
+async def _copied(
+    source: Database, target: Database, progress: Callable[[str, int, int], None]
+) -> int:
     async with open_snapshot(source, still=True) as snapshot:
         try:
-            filled = await load(target, snapshot)
+            filled = await load(target, snapshot, progress=progress)
         except Problem as problem:
             # One that was broken off after the last row and before the settings were written.
             found = await is_same(target, snapshot) if problem.code == "not_empty" else None

@@ -95,7 +95,7 @@ def _zone(given: str | None) -> str | None:
 
 def _check_words(options: NewAutomationOptions) -> None:
     if not is_storable(options.text):
-        detail = "The words must be text."
+        detail = "The description must be text."
         raise Invalid(detail, code="no_words", findings=[Finding("/text", detail, "no_words")])
 
 
@@ -118,7 +118,7 @@ async def _proposed(
     try:
         return await apply_answer_words(services, proposal, options.answers)
     except Problem as problem:
-        kept = f"The proposal is kept: {hint('proposals', 'show', proposal['proposal_id'])}"
+        kept = f"The proposal stays open: {hint('proposals', 'show', proposal['proposal_id'])}"
         problem.suggestion = f"{problem.suggestion} {kept}" if problem.suggestion else kept
         raise
 

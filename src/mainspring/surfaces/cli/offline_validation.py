@@ -140,4 +140,4 @@ def _build_placeholder_capability(name: str) -> Capability:
 
 
 async def _never(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
-    raise InternalError("No tool can be called where there is no house.")
+    raise InternalError("Tools cannot be called during offline validation.")

@@ -1,4 +1,4 @@
-"""The words that many commands share, and how a command finds its desk."""
+"""Parameters that several commands share, and access to the command context."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from mainspring.surfaces.cli.context import CommandContext, finish
 
 if TYPE_CHECKING:
     from mainspring.surfaces.cli.screen import Screen
 
-# The panel of whatever people and automations put away.
-KEPT = "What is kept"
-Json = Annotated[bool, typer.Option("--json", help="Write one JSON value, for programs.")]
+# The panel of boards, pages and workflows.
+KEPT = "Data"
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 RunId = Annotated[
     str,
     typer.Argument(metavar="RUN", help="A run's id, its first characters, or `last`."),
@@ -31,22 +32,24 @@ Seconds = Annotated[
         "--timeout",
         min=0.1,
         metavar="SECONDS",
-        help="Stop waiting after so long; the run is left for the next worker.",
+        help="Stop waiting after this time. The run continues on a worker.",
     ),
 ]
-Wait = Annotated[bool, typer.Option("--wait", help="Stay until the run has ended.")]
+Wait = Annotated[bool, typer.Option("--wait", help="Wait until the run ends.")]
 DryRun = Annotated[
     bool,
-    typer.Option("--dry-run", help="Change nothing: calls that would are only pretended."),
+    typer.Option("--dry-run", help="Dry run: simulate calls that change something."),
 ]
 Verify = Annotated[
     bool,
-    typer.Option("--verify", help="Send nothing outside; what the workspace keeps is kept."),
+    typer.Option(
+        "--verify", help="Send nothing to external systems. Data of the workspace is written."
+    ),
 ]
-Limit = Annotated[int, typer.Option(min=1, max=1_000, help="How many at most.")]
+Limit = Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number of entries.")]
 InputWords = Annotated[
     list[str] | None,
-    typer.Option("--input", metavar="NAME=VALUE", help="One input; may be given again."),
+    typer.Option("--input", metavar="NAME=VALUE", help="One input. Repeatable."),
 ]
 Inputs = Annotated[str | None, typer.Option(metavar="JSON", help="All inputs as one JSON object.")]
 
@@ -58,7 +61,7 @@ def get_context(ctx: typer.Context) -> CommandContext:
 
 
 def open_context(ctx: typer.Context, for_programs: bool) -> tuple[CommandContext, Screen]:
-    """The desk of a command, and the screen it answers on."""
+    """The context of a command, and the screen it prints to."""
     context = get_context(ctx)
     return context, context.screen(for_programs=wants_json(ctx, for_programs))
 
@@ -69,7 +72,7 @@ def run_command(
     work: Callable[..., Coroutine[Any, Any, int]],
     *value: Any,
 ) -> int:
-    """Runs the work of a command that takes a desk, a screen and what the person gave."""
+    """Runs a command function with its context, screen and values."""
     return finish(work(*open_context(ctx, for_programs), *value))
 
 
@@ -78,9 +81,13 @@ def wants_json(ctx: typer.Context, given: bool) -> bool:
     return given or (ctx.parent is not None and bool(ctx.parent.params.get("for_programs")))
 
 
-def make_group(sentence: str) -> typer.Typer:
+def make_group(sentence: str, cls: type[TyperGroup] | None = None) -> typer.Typer:
     return typer.Typer(
-        help=sentence, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich"
+        cls=cls,
+        help=sentence,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode="rich",
     )
 
 

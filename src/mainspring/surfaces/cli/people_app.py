@@ -22,12 +22,12 @@ def add_to(app: typer.Typer, panel: str) -> None:
 
 Address = Annotated[
     str | None,
-    typer.Argument(metavar="ADDRESS", help="The server; left out: that of this data folder."),
+    typer.Argument(metavar="ADDRESS", help="The server. Default: the one on this data folder."),
 ]
 
 
 def _login(ctx: typer.Context, address: Address = None, for_programs: Json = False) -> int:
-    """Sign this terminal in to a server: you confirm a short code in your browser."""
+    """Sign in to a server from this terminal. You confirm a code in your browser."""
     from mainspring.surfaces.cli.login import log_in
 
     context = get_context(ctx)

@@ -69,7 +69,7 @@ async def agree_to_consent(
 ) -> bool:
     """Shows one consent request and asks. A yes is sent with the digest of what was shown."""
     found = await client.call("get_consent", {"consent_id": consent_id})
-    lines = [f"{clean(found['name'])} may do this, which nobody has agreed to yet:"]
+    lines = [f"{clean(found['name'])} needs your consent to do this:"]
     if not await confirm(
         screen, [*lines, *addition_lines(found["additions"])], "Do you agree to this?", ask
     ):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mainspring.surfaces.cli.screen import Screen
     from mainspring.surfaces.services import ApplicationServices
 
-BY_PEOPLE: Final = "A person saves a proposal, after reading it; a program cannot."
+BY_PEOPLE: Final = "Only a person can save a proposal, after reading it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ async def confirm_and_save(
     """Shows a proposal, asks, and saves just what was shown."""
     words = await services.registry.of(services.workspace_id)
     if not await confirm(screen, proposal_lines(proposal, words, screen), "Save it?", ask):
-        screen.say("Nothing was saved; the proposal is kept.")
+        screen.say("Not saved. The proposal stays open.")
         return exits.FAILED
     saved = await save_by_digest(services, proposal, digest, note)
     await tell_saved(services, screen, proposal, saved)

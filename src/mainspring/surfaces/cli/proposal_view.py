@@ -79,7 +79,7 @@ def problem_part(problems: Sequence[Mapping[str, Any]]) -> list[Text]:
 
 
 def _notes(notes: Sequence[str], screen: Screen) -> list[Text]:
-    lines = heading("How the words were read") if notes else []
+    lines = heading("Interpretation") if notes else []
     for note in notes:
         lines += paragraph(screen, as_called_here(note))
     return lines
@@ -155,7 +155,9 @@ def next_lines(proposal: Mapping[str, Any]) -> list[Text]:
         calls.append(hint("proposals", "save", name))
     calls.append(hint("proposals", "refine", name, "what should be different"))
     calls.append(hint("proposals", "discard", name))
-    head = f"It is kept until {one_line(str(proposal['expires_at']), 40)[:10]}, and does nothing:"
+    head = (
+        f"It expires {one_line(str(proposal['expires_at']), 40)[:10]}. Until then it does nothing:"
+    )
     return [Text(), Text(head), *(Text(f"  {call}", style="bright_black") for call in calls)]
 
 

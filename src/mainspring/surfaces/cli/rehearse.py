@@ -19,6 +19,7 @@ from mainspring.surfaces.cli.columns import columns, format_time
 from mainspring.surfaces.cli.documents import display_name, read_definition_file, read_document
 from mainspring.surfaces.cli.lookup import find_in_use
 from mainspring.surfaces.cli.paragraphs import heading, paragraph
+from mainspring.surfaces.cli.progress import show_progress
 from mainspring.surfaces.cli.proposals import call, find_proposal
 from mainspring.surfaces.cli.screen import Screen, as_json, one_line
 
@@ -65,10 +66,14 @@ async def rehearse(context: CommandContext, screen: Screen, options: RehearseOpt
         async with _working(services.hire(ignore_event)):
             with _of_file(options.definition):
                 found = await call(services, "rehearse_automation", given)
-            while not found["done"]:
-                await asyncio.sleep(_PAUSE)
-                again = {"rehearsal_id": found["rehearsal_id"]}
-                found = await call(services, "get_rehearsal", again)
+            with show_progress(screen, "Rehearsing") as line:
+                while not found["done"]:
+                    firings = found["firings"]
+                    done = sum(one["done"] for one in firings)
+                    line.update("runs", done, len(firings))
+                    await asyncio.sleep(_PAUSE)
+                    again = {"rehearsal_id": found["rehearsal_id"]}
+                    found = await call(services, "get_rehearsal", again)
     if screen.for_programs:
         screen.answer(found)
     else:

@@ -21,21 +21,21 @@ def _rehearse(
     ctx: typer.Context,
     automation: Named,
     definition: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Try this definition, .json or .ts.")
+        str | None, typer.Option(metavar="FILE", help="Test this definition (.json or .ts).")
     ] = None,
     version: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Try this version of it.")
+        int | None, typer.Option(min=1, metavar="N", help="Test this version.")
     ] = None,
     proposal: Annotated[
         str | None,
-        typer.Option(metavar="ID", help="Try this proposal: its id, or `last` for the newest."),
+        typer.Option(metavar="ID", help="Test this proposal: its id, or `last`."),
     ] = None,
     upgrade: Annotated[
-        bool, typer.Option("--upgrade", help="Try the newest version of its recipe.")
+        bool, typer.Option("--upgrade", help="Test the newest version of its recipe.")
     ] = False,
     last: Annotated[
         int | None,
-        typer.Option(min=1, max=20, metavar="N", help="Over so many of its last firings; else 5."),
+        typer.Option(min=1, max=20, metavar="N", help="Number of past runs to replay. Default: 5."),
     ] = None,
     sample: Annotated[
         list[str] | None,
@@ -48,14 +48,15 @@ def _rehearse(
         bool | None,
         typer.Option(
             "--live-reads/--no-live-reads",
-            help="Ask outside what is on no record; else: unless it may do more than before.",
+            help="Read from external systems where no response was recorded. Default: only if "
+            "the change adds no permissions.",
         ),
     ] = None,
     for_programs: Json = False,
 ) -> int:
-    """Show what a change would have done with what came in before; nothing is changed by it.
+    """Replay past runs against a change, and show what would differ. Nothing is changed.
 
-    Ends with 0 when nothing would have gone otherwise, and with 11 when something would.
+    Exits with 0 if nothing differs, and with 11 if something does.
     """
     from mainspring.surfaces.cli.rehearse import RehearseOptions, rehearse
 

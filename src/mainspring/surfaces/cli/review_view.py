@@ -31,7 +31,7 @@ _MOST: Final = 12
 _STEP: Final = 20_000
 _NUMBER: Final = re.compile(r"[0-9.]{1,12}\. ")
 _HOW: Final = {
-    "strict": "writes to the same place at the same moment",
+    "strict": "writes to the same place at the same time",
     "board": "writes to the same board",
     "alike": "sounds like it does something alike",
 }
@@ -99,7 +99,7 @@ def change_lines(
     lines = heading("What changes")
     told, places = change.get("in_words") or (), change.get("changes") or ()
     if not places:
-        return [*lines, *paragraph(screen, "Nothing: it says what it said before.")]
+        return [*lines, *paragraph(screen, "No changes.")]
     for text in told:
         lines += paragraph(screen, text)
     lines += [change_line(one) for one in places[:_MOST]]

@@ -157,7 +157,9 @@ class RunFollower:
             self._queued = True
             if run["started_at"] is None and _stands_behind(run):
                 self._tell(
-                    TimelineEntry("waiting", "", words="Another run of this automation goes first.")
+                    TimelineEntry(
+                        "waiting", "", words="Waiting for another run of this automation."
+                    )
                 )
         return run
 
@@ -187,7 +189,9 @@ class RunFollower:
         if self._cancelling is not None:
             self._leave()
             return
-        self._tell(TimelineEntry("told", "", words="Cancelling. Ctrl-C again leaves at once."))
+        self._tell(
+            TimelineEntry("told", "", words="Cancelling. Press Ctrl-C again to stop at once.")
+        )
         self._cancelling = asyncio.create_task(self._cancel(), name="cancel")
 
     async def _cancel(self) -> None:
@@ -442,7 +446,7 @@ async def retry(
         await services.control.retry(services.workspace_id, run_id)
         await local(services, AuditedAction("retry_run", run_id)).note()
         if not wait:
-            screen.say(f"The run {run_id} is in the queue again; a worker goes on with it.")
+            screen.say(f"The run {run_id} is queued again. A worker continues it.")
             if screen.for_programs:
                 screen.answer({"id": str(run_id), "status": "pending"})
             return exits.DONE
@@ -489,7 +493,7 @@ def _close(
     elif run["status"] in FINAL:
         screen.say(*closing_lines(run, screen, in_force=in_force, saved=beside.version))
     else:
-        end = "ends it" if asked else "goes on with it"
+        end = "ends it" if asked else "continues it"
         screen.say("", f"The run {run['id']} is not finished; the next worker {end}.")
         screen.say(f"  {hint('worker')}")
     return exits.of_run(run["status"], run["outcome"])

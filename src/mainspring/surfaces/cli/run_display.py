@@ -78,7 +78,7 @@ class RunDisplay:
             text = Text("  ")
             text.append(self._spin(tick), style="yellow")
             text.append(f" {format_step_name(*timeline.sleeper)}", style="bold")
-            text.append(f"  goes on in {duration(left)}" if left else "  goes on now")
+            text.append(f"  continues in {duration(left)}" if left else "  continues now")
             lines.append(text)
         # A line that folds would be one more than the terminal is told to draw again.
         return Text("\n", no_wrap=True, overflow="ellipsis").join(lines)

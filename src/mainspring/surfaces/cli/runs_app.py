@@ -26,9 +26,7 @@ from mainspring.surfaces.cli.options import (
 from mainspring.surfaces.cli.typer_functions import declared
 
 _PANEL: Final = "Runs"
-_RUNS: Final = (
-    "List runs, the newest first; `runs watch` follows one, `runs output` shows what it has said."
-)
+_RUNS: Final = "List runs, newest first; watch one, or read its output."
 
 
 class ReplayVersion(StrEnum):
@@ -76,19 +74,18 @@ def _run(
     inputs: Inputs = None,
     name: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Save and run it under this name, not its own."),
+        typer.Option(metavar="NAME", help="Save and run it under this name."),
     ] = None,
     dry_run: DryRun = False,
     verify: Verify = False,
     timeout: Seconds = None,
     for_programs: Json = False,
 ) -> int:
-    """Save a definition, run it once, here and now, and show each step.
+    """Save a definition, run it once in this process, and show each step.
 
-    An automation of the same name gets a new version; one that is active, or would lose
-    triggers or written grants, is never replaced so.
-    The exit code says what the run came to. Ctrl-C cancels the run.
-    Ctrl-C again leaves it unfinished; the next worker goes on with it.
+    An automation with the same name gets a new version, unless it is active or would lose
+    triggers or grants. The exit code reports the result. Ctrl-C cancels the run. A second
+    Ctrl-C stops at once; the next worker continues the run.
     """
     from mainspring.gate.policy import mode_of
     from mainspring.surfaces.cli.run import run_file
@@ -107,7 +104,7 @@ def _fire(
     payload: Annotated[
         str | None,
         typer.Option(
-            metavar="JSON", help="What a webhook or an event would bring: the run's `trigger`."
+            metavar="JSON", help="Payload of the trigger, as a webhook or an event would send it."
         ),
     ] = None,
     dry_run: DryRun = False,
@@ -116,9 +113,9 @@ def _fire(
     timeout: Seconds = None,
     for_programs: Json = False,
 ) -> int:
-    """Run an automation now, also while it is paused, by a worker of the running server.
+    """Run an automation now on a worker, even if it is paused.
 
-    With --wait the exit code says what the run came to. Ctrl-C leaves it; `cancel` ends it.
+    With --wait, the exit code reports the result. Ctrl-C stops waiting; `cancel` ends the run.
     """
     from mainspring.gate.policy import mode_of
     from mainspring.surfaces.cli.fire import fire
@@ -142,17 +139,19 @@ def _fire(
 def _output(
     ctx: typer.Context,
     run: RunId,
-    step: Annotated[str | None, typer.Option(help="Only what this step said.")] = None,
+    step: Annotated[str | None, typer.Option(help="Only the output of this step.")] = None,
     follow: Annotated[
         bool,
-        typer.Option("--follow", "-f", help="Stay until the run has ended; Ctrl-C only leaves it."),
+        typer.Option(
+            "--follow", "-f", help="Follow until the run ends. Ctrl-C stops following only."
+        ),
     ] = False,
     stderr: Annotated[
-        bool, typer.Option("--stderr", help="Only what went to stderr; both are shown otherwise.")
+        bool, typer.Option("--stderr", help="Only stderr. Default: stdout and stderr.")
     ] = False,
     for_programs: Json = False,
 ) -> int:
-    """Show what the steps of a run have said: stdout and stderr, in order."""
+    """Show the output of a run's steps: stdout and stderr, in order."""
     from mainspring.surfaces.cli.runs_output import OutputFilter, show_output
 
     context = get_context(ctx)
@@ -163,9 +162,9 @@ def _output(
 def _watch(
     ctx: typer.Context, run: RunId, timeout: Seconds = None, for_programs: Json = False
 ) -> int:
-    """Follow a run that a worker has, from its first step to its end, as `run` shows it.
+    """Follow a run from its first step to its end.
 
-    The exit code says what the run came to. Ctrl-C leaves it; `cancel` ends it.
+    The exit code reports the result. Ctrl-C stops following; `cancel` ends the run.
     """
     from mainspring.surfaces.cli.fire import watch_run
 
@@ -182,7 +181,7 @@ def _transcript(
     ] = None,
     for_programs: Json = False,
 ) -> int:
-    """Show what the agents of a run were told, said, called and cost, turn by turn."""
+    """Show the conversation of a run's agents: messages, calls and cost."""
     from mainspring.surfaces.cli.transcripts import show_transcript
 
     context = get_context(ctx)
@@ -194,12 +193,12 @@ def _retry(
     ctx: typer.Context,
     run: RunId,
     wait: Annotated[
-        bool, typer.Option(help="Stay and work until the run has ended, as `run` does.")
+        bool, typer.Option(help="Execute the run in this process and wait for its end.")
     ] = True,
     timeout: Seconds = None,
     for_programs: Json = False,
 ) -> int:
-    """Send a run that broke off round again, from the step that failed."""
+    """Resume a failed run from the step that failed."""
     from mainspring.surfaces.cli.run import retry
 
     context = get_context(ctx)
@@ -211,16 +210,16 @@ def _replay(
     ctx: typer.Context,
     run: RunId,
     version: Annotated[
-        ReplayVersion, typer.Option(help="The version of then, or the one in force now.")
+        ReplayVersion, typer.Option(help="The original version, or the current one.")
     ] = ReplayVersion.SAME,
     inputs: Annotated[
-        str | None, typer.Option(metavar="JSON", help="Other inputs, as one JSON object.")
+        str | None, typer.Option(metavar="JSON", help="Different inputs, as a JSON object.")
     ] = None,
     wait: Wait = False,
     timeout: Seconds = None,
     for_programs: Json = False,
 ) -> int:
-    """Start a new run with what an earlier one was given."""
+    """Start a new run with the inputs of an earlier run."""
     from mainspring.surfaces.cli.fire import replay_run
 
     context = get_context(ctx)

@@ -119,7 +119,7 @@ async def delete_secret(
     if screen.for_programs:
         screen.answer({"name": name, "deleted": True})
     else:
-        screen.say(f"The secret {name} is forgotten.")
+        screen.say(f"Deleted the secret {name}.")
     return exits.DONE
 
 
@@ -146,10 +146,10 @@ async def rotate_key(context: CommandContext, screen: Screen, new_key_file: Path
         )
         return exits.DONE
     screen.say(
-        f"All secrets are sealed with the key {done.key_id} now; {done.resealed} were sealed anew."
+        f"All secrets are encrypted with the key {done.key_id}; {done.resealed} were re-encrypted."
     )
     if done.retired is not None:
-        screen.say(f"The key before opens nothing any more; destroy {clean(str(done.retired))}")
+        screen.say(f"The previous key is no longer used. Delete {clean(str(done.retired))}")
     if done.command_is_behind:
         screen.say(
             "Now make the key command print the new key, then finish with "

@@ -14,11 +14,11 @@ from mainspring.surfaces.cli.typer_functions import declared
 
 def add_to(app: typer.Typer, panel: str) -> None:
     """Adds the group of commands about secrets."""
-    group = make_group("Keep named secrets; definitions use them as {{ secrets.name }}.")
+    group = make_group("Store secrets. Definitions use them as {{ secrets.name }}.")
 
     @group.callback(invoke_without_command=True)
     def secrets(ctx: typer.Context) -> None:
-        """Keep named secrets; definitions use them as {{ secrets.name }}."""
+        """Store secrets. Definitions use them as {{ secrets.name }}."""
         help_alone(ctx)
 
     group.command(name="set")(_set_secret)
@@ -28,37 +28,40 @@ def add_to(app: typer.Typer, panel: str) -> None:
     app.add_typer(group, name="secrets", rich_help_panel=panel)
 
 
-SecretName = Annotated[str, typer.Argument(metavar="NAME", help="Small letters, digits and _.")]
+SecretName = Annotated[
+    str, typer.Argument(metavar="NAME", help="Lowercase letters, digits and underscores.")
+]
 Owner = Annotated[
     str | None,
-    typer.Option(
-        "--owner", metavar="WHO", help="The member whose secrets are meant, by email or id."
-    ),
+    typer.Option("--owner", metavar="WHO", help="The member who owns the secrets (email or id)."),
 ]
 Publisher = Annotated[
-    bool, typer.Option("--publisher", help="What the workspace publishes with; names in capitals.")
+    bool,
+    typer.Option(
+        "--publisher", help="Secrets of the workspace's publisher. Names are in capitals."
+    ),
 ]
 
 
 def _set_secret(
     ctx: typer.Context,
     name: SecretName,
-    description: Annotated[str, typer.Option(help="What it is for.")] = "",
+    description: Annotated[str, typer.Option(help="The description.")] = "",
     owner: Owner = None,
     publisher: Publisher = False,
     rest: Annotated[list[str] | None, typer.Argument(hidden=True)] = None,
     for_programs: Json = False,
 ) -> int:
-    """Keep a secret. Its value comes from a pipe or a hidden prompt, never as a word."""
+    """Store a secret. Its value is read from a pipe or a hidden prompt."""
     from mainspring.contracts.errors import Invalid
     from mainspring.surfaces.cli.secrets import parse_secret_owner, read_value, set_secret
 
     if rest:
         # Said here and not by the parser, which would show the value once more.
         raise Invalid(
-            "The value of a secret is never given on the command line, where others see it.",
+            "Do not pass the value of a secret on the command line, where others can see it.",
             code="secret_on_command_line",
-            suggestion="Leave it out and be asked for it, or send it by a pipe.",
+            suggestion="Leave it out and enter it at the prompt, or pipe it in.",
         )
     context = get_context(ctx)
     about = parse_secret_owner(owner, publisher)
@@ -71,11 +74,11 @@ def _rotate(
     ctx: typer.Context,
     new_key_file: Annotated[
         Path | None,
-        typer.Option(help="A file with the new key; left out, a new key is made.", metavar="FILE"),
+        typer.Option(help="A file with the new key. Default: generate one.", metavar="FILE"),
     ] = None,
     for_programs: Json = False,
 ) -> int:
-    """Seal every secret with a new master key, while the server goes on working."""
+    """Re-encrypt every secret with a new master key. The server keeps running."""
     from mainspring.surfaces.cli.secrets import rotate_key
 
     context = get_context(ctx)

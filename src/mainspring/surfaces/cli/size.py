@@ -48,7 +48,7 @@ def sentences(found: StorageReport) -> list[str]:
     said = [f"The database takes {in_bytes(found.database_bytes)}."]
     pace = found.bytes_per_day
     if pace is None:
-        said.append("How fast it grows is known once it has been up for an hour.")
+        said.append("Growth is known after one hour of uptime.")
     else:
         said.append(f"It grows by {in_bytes(pace, signed=True)} a day.")
     if found.disk is not None:

@@ -53,7 +53,7 @@ def _refused(told: Told, plain: bool) -> str:
 
 def _is_told(lines: Told, plain: bool) -> str:
     del plain
-    return f"is told: {_brief(lines.get('text'))}"
+    return f"receives: {_brief(lines.get('text'))}"
 
 
 def _turn(lines: Told, plain: bool) -> str:

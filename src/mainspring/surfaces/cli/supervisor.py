@@ -260,7 +260,7 @@ class Supervisor:
 def describe_exit(code: int) -> str:
     """Its end in words: one in order is nothing to be alarmed about."""
     if code == exits.DONE:
-        return "was told to stop from elsewhere, ended in order,"
+        return "was stopped by a signal and shut down gracefully,"
     cause = f"signal {-code}" if code < 0 else f"exit code {code}"
     return f"ended unexpectedly ({cause})"
 

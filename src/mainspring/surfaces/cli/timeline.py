@@ -99,7 +99,7 @@ class RunTimeline:
             reason = _reason(event.detail)
             self.sleeper = place
             self.going[place] = RunningStep(event.attempt, now, reason)
-            return TimelineEntry("retrying", *place, f"{words}: {reason} It is tried again.")
+            return TimelineEntry("retrying", *place, f"{words}: {reason} Retrying.")
         self.going.pop(place, None)
         if event.status == "failed":
             return TimelineEntry("failed", *place, f"{words}: {_reason(event.detail)}")
@@ -112,9 +112,9 @@ class RunTimeline:
         if event.status == "waiting":
             return self.sleep(event.detail.due_at)
         if event.status == "pending":
-            return TimelineEntry("told", "", words="The run was handed back to the queue.")
+            return TimelineEntry("told", "", words="The run was returned to the queue.")
         if event.status == "lost":
-            return TimelineEntry("told", "", words="Another worker goes on with the run.")
+            return TimelineEntry("told", "", words="Another worker continues the run.")
         return None
 
     def sleep(self, until: datetime) -> TimelineEntry | None:

@@ -61,7 +61,7 @@ def _none(run_id: UUID, step: str | None, there: Sequence[Mapping[str, Any]]) ->
     return NotFound(
         "No agent of this run has a transcript.",
         code="no_transcript",
-        suggestion="One is kept when an agent ends; what it does until then is shown by "
+        suggestion="A transcript is stored when an agent ends. Until then, use "
         f"{hint('runs', 'watch', run_id)}.",
     )
 
@@ -109,7 +109,7 @@ def _turn(turn: Mapping[str, Any], screen: Screen) -> Iterator[Text]:
         yield from _format_message(
             "failed" if call.get("failed") else "gets", call.get("result"), screen
         )
-    yield from _format_message("is told", turn.get("told"), screen)
+    yield from _format_message("receives", turn.get("told"), screen)
 
 
 def _ending(ending: Mapping[str, Any], screen: Screen) -> Iterator[Text]:

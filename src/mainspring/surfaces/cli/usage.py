@@ -1,8 +1,4 @@
-"""Wrong words on the command line, told in the words of this house and with a way out.
-
-The library that reads the words has sentences of its own for this. They speak of its parts
-and not of what a person could do, so each of them has a translation here.
-"""
+"""Usage errors: the parser's messages, rewritten with a suggestion."""
 
 from __future__ import annotations
 
@@ -30,7 +26,7 @@ _VALUES: Final = (
     (r"Value error, (.+)", "{0}: {1}"),
 )
 _SENTENCES: Final = (
-    (r"Got unexpected extra argument\(s\) \((.*)\)", "There is a word too many: {0}."),
+    (r"Got unexpected extra argument\(s\) \((.*)\)", "Unexpected argument: {0}."),
     (r"No such option: (\S+).*", "There is no option {0} here."),
     (r"No such command '(.*)'\.(.*)", "There is no command {0!r}.{1}"),
     (r"Missing (?:argument|option|parameter) '(.+?)'\.(.*)", "{0} is missing.{1}"),
@@ -79,7 +75,7 @@ def _way_out(error: typer.TyperException, text: str, words: Sequence[str]) -> st
         return f"{near}{hint(*command, '--help')} shows what it takes."
     if text.startswith("No such option"):
         return (
-            "Options of a command stand after its name;"
+            "Options of a command come after its name;"
             f" {hint('--help')} lists the commands, and each has a --help too."
         )
     return f"{hint('--help')} lists the commands; each of them has a --help too."

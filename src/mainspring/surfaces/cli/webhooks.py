@@ -55,9 +55,9 @@ async def make_token(
         screen.answer({**told, "ended": old})
         return exits.DONE
     screen.say(
-        f"The new token of the webhook {slug}, which nobody will show again:",
+        f"New token of the webhook {slug}. It is not shown again:",
         f"  {plain}",
-        *([f"The token …{old} has ended: whoever calls with it is refused."] if old else []),
+        *([f"The token …{old} no longer works."] if old else []),
         "Try it:",
         f"  curl -X POST {quote(url)} -H 'Authorization: Bearer {plain}'"
         f" -H 'Content-Type: application/json' -d {quote(clean(_sample(trigger, now)))}",

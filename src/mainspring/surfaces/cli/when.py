@@ -50,7 +50,7 @@ def _lines(answer: ScheduleAnswer) -> Iterator[str]:
         yield f"  {refusal.reason}"
         yield from _choices(refusal.choices)
     if not (answer.readings or answer.clarifications or answer.refusals):
-        yield "These words say nothing about when."
+        yield "This text contains no schedule."
     if answer.cut:
         yield f"Only the first {LONGEST:,} characters were read."
 

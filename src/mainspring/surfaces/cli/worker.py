@@ -88,7 +88,7 @@ def _settings(settings: Settings, queues: str | None, slots: int | None) -> Sett
 def _tell(event: RunEvent, screen: Screen) -> None:
     """One line when a run begins and one when it leaves."""
     if event.kind in ("run_started", "run_resumed"):
-        words = "begins" if event.kind == "run_started" else "goes on"
+        words = "started" if event.kind == "run_started" else "resumed"
         screen.note(f"{screen.mark('started')[0]} {event.run_id} {words}")
     elif event.kind == "run_ended":
         sign, _ = screen.mark(_ENDS.get(event.status, "failed"))

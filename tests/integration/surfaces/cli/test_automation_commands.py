@@ -494,14 +494,21 @@ async def test_following_tells_each_step_once_and_leaving_does_not_cancel(
 ) -> None:
     plan = [step("before", "transform_data", {"output": 1}), step("nap", "delay", {"seconds": 60})]
     made = await bench.dispatch(document(*plan, name="Sleeper"))
-    loop = asyncio.get_running_loop()
+    before = signal.getsignal(signal.SIGINT)
 
-    async with bench.worker():
+    async def leave() -> None:
+        """Interrupts once the command handles the signal itself."""
+        while signal.getsignal(signal.SIGINT) is before:
+            await asyncio.sleep(0.05)
+        signal.raise_signal(signal.SIGINT)
+
+    async with bench.worker(), asyncio.timeout(60):
         await bench.until(made.run_id, "waiting")
-        loop.call_later(0.5, signal.raise_signal, signal.SIGINT)
+        leaving = asyncio.create_task(leave())
         code = await show_logs(
             command_context, Screen(), str(made.run_id), calls=False, follow=True
         )
+        await leaving
 
     assert code == exits.UNFINISHED
     lines = capsys.readouterr().out.splitlines()

@@ -118,7 +118,7 @@ async def test_a_person_is_shown_what_is_different_before_they_agree(
     assert "the end." in agreed[1]
     for word in ("Obey me", "every page", '"readOnlyHint": true'):
         assert word in agreed[1], word
-    assert "2 tools of notes can be called now." in agreed[1]
+    assert "2 tools of notes can now be called." in agreed[1]
     everything = "".join(output for _, output in (added, harvested, agreed))
     assert "tok-secret" not in everything
     assert "\x1b[31msends" not in everything
@@ -238,7 +238,7 @@ async def test_the_tools_that_a_program_has_connected_wait_for_a_person(command:
     code, alone = await command(*agree, "--yes")
     assert (code, "a program cannot" in alone) == (1, True), alone
     code, output = await command(*agree, answers=["y"])
-    assert (code, "1 tool of local can be called now" in output) == (0, True), output
+    assert (code, "1 tool of local can now be called" in output) == (0, True), output
 
     # What a person has refused is not brought back by a program.
     await command("connections", "refuse", "local", "say")

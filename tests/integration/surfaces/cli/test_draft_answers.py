@@ -86,7 +86,7 @@ async def test_a_person_confirms_and_discards_by_command(
     assert bench.outside.keys == {}
     assert await confirm_draft(command_context, plain, sent.replace("-", ""), ask=yes) == exits.DONE
     assert "Send yes." in (output := capsys.readouterr().out)
-    assert "It was sent." in output
+    assert "Sent." in output
     assert bench.outside.keys == {f"draft/{sent}": 1}
     # There is no mail server here, which it says, and how one is set; the draft waits on.
     for _ in range(2):

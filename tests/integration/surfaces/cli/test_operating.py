@@ -70,7 +70,7 @@ async def test_halting_by_command(
     assert "It stands still." in capsys.readouterr().out
     # It is shown at the automation and at its runs.
     await fire(command_context, people, "Digest", (), None, wait=False, seconds=None)
-    assert "A halt holds it (Wrong list.)." in capsys.readouterr().out
+    assert "Held by a halt (Wrong list.)." in capsys.readouterr().out
     await show_automation(command_context, people, "Digest")
     assert "halted (Wrong list.)." in capsys.readouterr().out
     await show_runs(command_context, people, status=None, automation=None, limit=5)

@@ -148,7 +148,7 @@ async def test_stopping_early_loses_nothing_and_saves_nothing(
     )
     message = capsys.readouterr().out
     assert "There is no number 99." in message
-    assert "It is kept until" in message
+    assert "It expires" in message
     assert await new(command_context, screen, NewAutomationOptions("", making=RULES)) == exits.DONE
     assert _json(capsys)["starters"]
     assert await _automations(services) == []
@@ -216,7 +216,7 @@ async def test_what_changes_while_it_is_read_is_shown_again_and_an_overlap_needs
     person = Person("y", "too short", "y", "They divide the accounts between them.", "n")
     assert await save_proposal(command_context, Screen(), second, ask=person) == exits.DONE
     message = capsys.readouterr().out
-    assert "Other (paused) writes to the same place at the same moment" in message
+    assert "Other (paused) writes to the same place at the same time" in message
     assert "Second is saved as version 1, paused." in message
     assert [row["name"] for row in await _automations(services)] == ["Other", "Second"]
 
@@ -310,7 +310,7 @@ async def test_what_is_ready_is_saved_or_written_at_once_and_what_is_not_says_wh
         await new(
             command_context, screen, NewAutomationOptions(OPEN, making=RULES, answers=("x=1",))
         )
-    assert "The proposal is kept" in (wrong.value.suggestion or "")
+    assert "The proposal stays open" in (wrong.value.suggestion or "")
 
     file = tmp_path / "remind.json"
     assert (

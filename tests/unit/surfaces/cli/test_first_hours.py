@@ -56,7 +56,7 @@ def command(locked_app: typer.Typer, tmp_path: Path, monkeypatch: pytest.MonkeyP
         (["runs", "--limit", "0"], "--limit must be at least 1.", "runs --help"),
         (["runs", "--limit", "1001"], "--limit must be at most 1000.", "runs --help"),
         (["fire", "x", "--timeout", "soon"], "--timeout must be a number.", "fire --help"),
-        (["doctor", "true"], "There is a word too many: true.", "quotes"),
+        (["doctor", "true"], "Unexpected argument: true.", "quotes"),
         (["runs", "true"], "There is no command 'true'.", "runs --help"),
         (
             ["starter", "--trigger", "x"],

@@ -122,7 +122,7 @@ def test_a_change_is_reported_in_plain_text_place_by_place_and_with_what_widens(
     assert "http_fetch" in result
     nothing = review(change={"changes": [], "in_words": [], "widened": []})
     same = _told(proposal_lines(proposal(review=nothing), words, Screen()))
-    assert "Nothing: it says what it said before." in same
+    assert "No changes." in same
 
 
 def test_open_questions_have_their_names_their_choices_and_a_command() -> None:

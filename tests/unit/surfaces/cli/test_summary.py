@@ -71,6 +71,4 @@ def test_what_an_automation_has_of_its_own_is_one_line_of_what_it_may_call() -> 
     assert output[1].endswith('(key "k")'), "bounds that somebody wrote are shown"
     assert output[2] == "  may use its own memory and its own record of failures"
     assert [str(line) for line in grant_lines(own[:1], WORDS)] == ["  may use its own memory"]
-    assert [str(line) for line in grant_lines([], WORDS)] == [
-        "  calls no capabilities"
-    ]
+    assert [str(line) for line in grant_lines([], WORDS)] == ["  calls no capabilities"]
