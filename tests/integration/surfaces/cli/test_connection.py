@@ -15,22 +15,23 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from mainspring.app import build_registry
+from mainspring.app import application_services, build_registry
 from mainspring.contracts.errors import PermissionDenied, Unauthenticated
 from mainspring.contracts.roles import Role
 from mainspring.settings import Settings
 from mainspring.surfaces.cli import ApplicationFactory, running_server
 from mainspring.surfaces.cli.http_client import ServerClient
-from mainspring.surfaces.cli.local_session import read_local_session
+from mainspring.surfaces.cli.local_session import ensure_local_session, read_local_session
 from mainspring.surfaces.cli.problems import run_declared
 from mainspring.surfaces.cli.running_server import find_own_server, hold_data_folder
+from mainspring.surfaces.cli.server_presence import expected_address
 from mainspring.surfaces.services import ApplicationServices
 from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.people.sessions import end_sessions, has_session
 from mainspring.workspace.tokens import TokenLimits, make_token
 from tests.integration.surfaces.cli.conftest import Command
 from tests.kit.api import Api, served
-from tests.kit.bench import Bench
+from tests.kit.bench import Bench, document, step
 from tests.kit.people import make_person
 
 
@@ -218,3 +219,85 @@ async def test_a_server_that_is_gone_is_reported_by_its_address(api: Api) -> Non
     with pytest.raises(Exception, match="cannot be reached") as gone:
         await asyncio.to_thread(_send, nowhere, "GET", "/members")
     assert getattr(gone.value, "code", None) == "no_server"
+
+
+# --- commands that a server answers
+
+ANSWER = step("answer", "transform_data", {"output": 42})
+
+
+async def test_up_keeps_a_session_that_still_works(bench: Bench) -> None:
+    services = application_services(bench.application)
+    folder = services.settings.home
+
+    await ensure_local_session(services)
+    first = read_local_session(folder)
+    await ensure_local_session(services)
+    assert first is not None
+    assert read_local_session(folder) == first
+
+    async with bench.application.database.transaction() as tx:
+        await end_sessions(tx, FIRST_MEMBER)
+    await ensure_local_session(services)
+    assert read_local_session(folder) not in (None, first)
+
+
+async def test_the_life_of_an_automation_over_http(
+    bench: Bench, session: str, over_http: Command
+) -> None:
+    run = await bench.run(document(ANSWER, name="Digest"))
+
+    async def ask(*words: str) -> Any:
+        code, text = await over_http(*words, "--json")
+        assert code == 0, text
+        return json.loads(text)
+
+    assert (await ask("show", "Digest"))["name"] == "Digest"
+    assert [one["version"] for one in (await ask("versions", "Digest"))["versions"]] == [1]
+    assert (await ask("pause", "Digest"))["state"] == "paused"
+    assert (await ask("archive", "Digest"))["state"] == "archived"
+    assert (await ask("restore", "Digest"))["state"] == "paused"
+    logs = await ask("logs", "last")
+    assert (logs["id"], logs["status"]) == (str(run["id"]), "succeeded")
+    published = await ask("publish", "orders.paid", "--payload", '{"total": 5}')
+    assert (await ask("events", "show", published["id"]))["payload"] == {"total": 5}
+    made = await ask("tokens", "create", "ci", "--role", "viewer", "--days", "3")
+    assert (await ask("tokens", "revoke", made["token"]["id"]))["revoked_at"] is not None
+    for words in ("inbox", "drafts", "consents", "approvals", "rules", "connections", "halts"):
+        assert isinstance(await ask(words), dict)
+    for group in ("members", "workspaces", "tokens", "workers", "prompts", "proposals"):
+        assert isinstance(await ask(group, "list"), dict)
+
+
+async def test_the_text_of_a_list_takes_one_request_for_all_automations(
+    bench: Bench, session: str, over_http: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    schedule = {"cron": "0 9 * * *", "timezone": "Asia/Tokyo"}
+    for name in ("One", "Two", "Three"):
+        trigger = {"id": "daily", "type": "schedule", "config": schedule}
+        await bench.save(document(ANSWER, name=name, triggers=[trigger]))
+        assert (await over_http("activate", name, "--json"))[0] == 0
+    sent: list[str] = []
+    send = ServerClient.send
+
+    def count(self: ServerClient, method: str, path: str, *rest: Any, **more: Any) -> Any:
+        sent.append(path)
+        return send(self, method, path, *rest, **more)
+
+    monkeypatch.setattr(ServerClient, "send", count)
+    monkeypatch.setenv("COLUMNS", "200")
+    code, text = await over_http("list")
+
+    assert code == 0
+    assert text.count("JST") == 3, text
+    assert sent == ["/automations"]
+
+
+async def test_a_link_names_the_port_of_the_last_server(bench: Bench, tmp_path: Path) -> None:
+    settings = replace(bench.application.settings, home=tmp_path, port=8420, public_url=None)
+    assert expected_address(settings) == "http://127.0.0.1:8420"
+    with hold_data_folder(replace(settings, port=9471)):
+        assert expected_address(settings) == "http://127.0.0.1:9471"
+
+    assert expected_address(settings) == "http://127.0.0.1:9471"
+    assert expected_address(replace(settings, port=9500)) == "http://127.0.0.1:9500"
