@@ -289,7 +289,7 @@ async def test_the_text_of_a_list_takes_one_request_for_all_automations(
     code, text = await over_http("list")
 
     assert code == 0
-    assert text.count("JST") == 3, text
+    assert text.count("Asia/Tokyo") == 3, text
     assert sent == ["/automations"]
 
 

@@ -320,7 +320,7 @@ def test_a_mail_server_that_cannot_be_is_no_fault_of_the_database(
 
 
 def test_a_part_that_ended_in_order_is_not_called_unexpected() -> None:
-    assert "in order" in describe_exit(0)
+    assert "gracefully" in describe_exit(0)
     assert describe_exit(3) == "ended unexpectedly (exit code 3)"
     assert describe_exit(-9) == "ended unexpectedly (signal 9)"
 

@@ -37,7 +37,7 @@ CASES: list[tuple[str, dict[str, Any], str]] = [
         'when a new page is written of the type \'email\', where {"title":{"contains":"x"}}',
     ),
     ("page_ingested", {"created": False, "source": "gmail"}, "when a page changes from 'gmail'"),
-    ("event", {"event_type": "a.b", "filters": {"n": 1}}, "at an event 'a.b' where {\"n\":1}"),
+    ("event", {"event_type": "a.b", "filters": {"n": 1}}, "on event 'a.b' where {\"n\":1}"),
 ]
 
 
