@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from mainspring.surfaces.cli.http_client import ApiClient
 
 _LARGEST_PAGE: Final = 200
+# Times whose names do not end in _at.
+_TIMES: Final = frozenset({"at", "until"})
 _LONGEST_SEARCH: Final = 200
 # What the API adds to an automation for the page that lists them.
 AUTOMATION_SIGNS: Final = frozenset(
@@ -80,7 +82,7 @@ def restore_values(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _restore(name: str, value: Any) -> Any:
-    if isinstance(value, str) and (name == "at" or name.endswith("_at")):
+    if isinstance(value, str) and (name in _TIMES or name.endswith("_at")):
         return datetime.fromisoformat(value)
     if name == "cost_usd" and value is not None:
         return Decimal(str(value))

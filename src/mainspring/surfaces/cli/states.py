@@ -58,6 +58,9 @@ async def change_state_at(
     found = await find_automation_at(client, text, archived_first=act == "restore")
     path = f"/automations/{found['id']}"
     forecast = await client.request("GET", f"{path}/forecast") if act == "activate" else None
+    # The cost is shown before triggers can start it.
+    if forecast is not None and not screen.for_programs:
+        screen.say(one_line(forecast["sentence"], 400))
     try:
         changed = await client.request("POST", f"{path}/{act}")
     except ConsentRequired as problem:
@@ -69,8 +72,6 @@ async def change_state_at(
     if screen.for_programs:
         screen.answer(_describe_state(now, changed, forecast))
         return True
-    if forecast is not None:
-        screen.say(one_line(forecast["sentence"], 400))
     screen.say(*_head_lines(act, now, screen))
     if act == "activate":
         screen.say(*await _start_lines(client, home, now, changed["warnings"], screen))

@@ -82,7 +82,7 @@ async def test_a_person_confirms_and_discards_by_command(
         True,
     )
     assert await confirm_draft(command_context, plain, sent, ask=no) == exits.DONE
-    assert "Nothing was sent" in capsys.readouterr().out
+    assert "Not sent." in capsys.readouterr().out
     assert bench.outside.keys == {}
     assert await confirm_draft(command_context, plain, sent.replace("-", ""), ask=yes) == exits.DONE
     assert "Send yes." in (output := capsys.readouterr().out)

@@ -172,7 +172,7 @@ async def test_a_worker_of_its_own_process_is_drained_by_its_machine_and_ends_we
                 workers = _answer(capsys)["workers"]
                 if workers:
                     break
-                await asyncio.sleep(0.05)
+                await asyncio.sleep(0.25)
             (one,) = workers
             assert (one["process"], one["queues"], one["slots"]) == (process.pid, ["long"], 3)
             await drain_workers(command_context, screen, None, one["host"])
