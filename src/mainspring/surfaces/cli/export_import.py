@@ -18,6 +18,7 @@ from mainspring.surfaces.cli.formatting import count, hint
 from mainspring.surfaces.cli.local import AuditedAction, local
 from mainspring.surfaces.cli.lookup import find_automation
 from mainspring.surfaces.cli.offline_validation import OfflineVocabulary
+from mainspring.surfaces.cli.progress import show_progress
 from mainspring.surfaces.cli.screen import Screen, as_json, clean, one_line
 from mainspring.surfaces.cli.terminal_prompt import Ask
 from mainspring.triggers.trigger_changes import change
@@ -82,10 +83,13 @@ async def bring_in(
     )
     async with context.doors.open(context.settings()) as services:
         vocabulary = await load_vocabulary(services.registry, services.workspace_id, document)
-        if judged is None:
-            judged = await validate_import(document, vocabulary, limits)
         try:
-            made = await _imported(services, vocabulary, judged, on_clash)
+            with show_progress(screen, "Importing") as line:
+                line.update("validate", 0, 2)
+                if judged is None:
+                    judged = await validate_import(document, vocabulary, limits)
+                line.update(f"store {count(len(judged), 'automation')}", 1, 2)
+                made = await _imported(services, vocabulary, judged, on_clash)
         except Conflict as problem:
             if problem.code == "name_taken":
                 problem.suggestion = (

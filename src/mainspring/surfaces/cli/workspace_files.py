@@ -21,6 +21,7 @@ from mainspring.surfaces.cli.consent_prompt import offer_to_agree
 from mainspring.surfaces.cli.documents import STDIN, read_document
 from mainspring.surfaces.cli.formatting import count
 from mainspring.surfaces.cli.offline_validation import OfflineVocabulary
+from mainspring.surfaces.cli.progress import show_progress
 from mainspring.surfaces.cli.screen import Screen, clean, one_line
 from mainspring.surfaces.cli.terminal_prompt import Ask
 from mainspring.surfaces.cli.versions import change_line
@@ -81,9 +82,11 @@ async def bring_folder(
     files = _files(place, limits)
     async with context.doors.open(context.settings()) as services:
         try:
-            told = await _call(
-                services, "import_workspace", files=files, on_clash=on_clash, dry_run=dry_run
-            )
+            with show_progress(screen, "Importing") as line:
+                line.update(count(len(files), "file"), 0, 1)
+                told = await _call(
+                    services, "import_workspace", files=files, on_clash=on_clash, dry_run=dry_run
+                )
         except Problem as problem:
             if problem.code == "name_taken":
                 problem.suggestion = (

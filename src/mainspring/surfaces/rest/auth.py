@@ -241,6 +241,8 @@ class AuthenticatedCaller:
     # Set for the CLI under `mainspring login`: its session, which is not a browser's.
     terminal_id: UUID | None = None
     csrf: str | None = None
+    # The owner of the data folder in the same process, who shows no credential.
+    is_local: bool = False
     # When the token expires.
     ends: datetime | None = None
     # Whether the last use of the token or the session must be recorded.
@@ -559,7 +561,9 @@ class AuthMiddleware:
         local = scope.get(LOCAL_CALLER)
         if isinstance(local, CapabilityCaller):
             return AuthenticatedCaller(
-                local, WorkspaceDatabase(self._database, local.actor.workspace_id)
+                local,
+                WorkspaceDatabase(self._database, local.actor.workspace_id),
+                is_local=local.actor.token_id is None,
             )
         headers = Headers(scope=scope)
         plain = None if "authorization" in headers else self._browsers.shown(headers)

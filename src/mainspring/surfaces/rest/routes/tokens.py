@@ -70,13 +70,14 @@ def routes(services: ApplicationServices) -> APIRouter:
         words = await services.registry.of(caller.workspace_id, needing=named or ())
         check_bounds(bounds, caller.actor, words.capabilities, services.clock.now(), caller.ends)
         async with caller.database.transaction() as tx:
-            await lock_credentials(
-                tx,
-                services.database,
-                caller.member_id,
-                caller.session_id or caller.terminal_id,
-                caller.actor.token_id,
-            )
+            if not caller.is_local:
+                await lock_credentials(
+                    tx,
+                    services.database,
+                    caller.member_id,
+                    caller.session_id or caller.terminal_id,
+                    caller.actor.token_id,
+                )
             await check_approved_exist(tx, caller.workspace_id, approves)
             stored, plain = await make_token(
                 tx, caller.workspace_id, caller.member_id, body.name, bounds
