@@ -92,7 +92,7 @@ def test_a_person_agrees_when_they_save_and_a_program_that_widens_waits(
     mainspring = server.mainspring
     file = write(definition("Kept", [ANSWER], triggers=[DAILY]))
     no = mainspring.asked("save", file, answers=["n"])
-    assert (no.code, "nothing was saved" in no.out) == (1, True)
+    assert (no.code, "Not saved" in no.out) == (1, True)
     yes = mainspring.asked("save", file, answers=["y"])
     assert (yes.code, "- It starts once a day." in yes.out) == (0, True), yes.output
     # They have agreed: no second question.
@@ -172,7 +172,7 @@ def test_a_person_signs_in_at_a_terminal_and_agrees_at_a_server(
     # Under a session, --json and a pipe are programs all the same.
     _refused(mainspring(*agree, "--digest", consent["digest"], "--json"), "person_needed")
     assert mainspring(*agree, stdin=b"y\n").code == 1
-    assert "Nothing was agreed to" in mainspring.asked(*agree, answers=["n"]).out
+    assert "Not agreed." in mainspring.asked(*agree, answers=["n"]).out
     agreed = mainspring.asked(*agree, answers=["y"])
     assert (agreed.code, "agreed to" in agreed.out) == (0, True), agreed.output
     assert _state(mainspring, "Remote") == "active"

@@ -187,7 +187,7 @@ def _saved_lines(
 
     definition = report.accepted()
     sign, colour = screen.mark("succeeded")
-    became = "saved as" if saved.changed else "unchanged,"
+    became = "is saved as" if saved.changed else "is unchanged: it is still"
     head = Text.assemble((sign, colour), " ", (one_line(definition.name), "bold"))
     head.append(f" {became} version {saved.version}, {saved.state}.")
     lines = [head, Text(f"  id {saved.automation_id}")]

@@ -41,7 +41,7 @@ async def test_what_was_imported_is_read_and_agreed_to_by_a_person(
 ) -> None:
     people, file = Screen(), tmp_path / "one.json"
     await show_consents(command_context, people, 20)
-    assert "Nothing waits" in capsys.readouterr().out
+    assert "Nothing needs" in capsys.readouterr().out
     keyed = step("get", "http_fetch", {"url": "https://a.example/", "headers": {"X-Key": KEY}})
     file.write_text(json.dumps(document(ANSWER, keyed, name="Counter", triggers=[DAILY])))
     await bring_in(command_context, people, str(file), "refuse")

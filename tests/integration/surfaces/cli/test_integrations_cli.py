@@ -121,6 +121,6 @@ async def test_accounts_are_connected_tested_and_forgotten(
     assert "/api/v1/integrations/callback/acme" in output
     assert f"{provider.url}/authorize?" in output
     assert "integrations connect keyed" in output
-    assert "what let it in is forgotten" in output
+    assert "Its credentials are deleted" in output
     assert KEY not in output
     assert CLIENT_SECRET not in output
