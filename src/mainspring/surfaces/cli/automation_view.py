@@ -15,7 +15,7 @@ from mainspring.surfaces.cli.lookup import find_automation_at
 from mainspring.surfaces.cli.pages_of_rows import AUTOMATION_SIGNS, list_versions_at, restore_values
 from mainspring.surfaces.cli.screen import Screen, one_line
 from mainspring.surfaces.cli.summary import (
-    TriggerView,
+    ListedTrigger,
     describe_trigger_summary,
     described_grant_lines,
     step_counts_of,
@@ -119,7 +119,7 @@ def trigger_lines(row: Mapping[str, Any], boards: Mapping[str, str]) -> list[Tex
     """When it starts, its next fire time, and the URL of a webhook."""
     from rich.text import Text
 
-    words = describe_trigger_summary(TriggerView.of(row), boards)
+    words = describe_trigger_summary(ListedTrigger.of(row), boards)
     inactive = "" if row["armed_at"] is not None or not row["enabled"] else ", once it is active"
     lines = [Text(f"  starts {one_line(words, 400)}{inactive}")]
     if row["next_due_at"] is not None:

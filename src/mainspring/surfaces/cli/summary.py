@@ -94,7 +94,7 @@ def as_answer(file: str, report: ValidationReport) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class TriggerView:
+class ListedTrigger:
     """A trigger as the API describes it."""
 
     id: str
@@ -103,12 +103,12 @@ class TriggerView:
     enabled: bool
 
     @classmethod
-    def of(cls, row: Mapping[str, Any]) -> TriggerView:
+    def of(cls, row: Mapping[str, Any]) -> ListedTrigger:
         return cls(row["slug"], row["type"], row["config"], row["enabled"])
 
 
 def describe_trigger_summary(
-    trigger: TriggerEntry | TriggerView, boards: Mapping[str, str] = _NO_BOARDS
+    trigger: TriggerEntry | ListedTrigger, boards: Mapping[str, str] = _NO_BOARDS
 ) -> str:
     """When a trigger fires; ``boards`` are names of boards by id."""
     config = trigger.config
