@@ -34,10 +34,30 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Call a webhook with a signature (Standard Webhooks)
-         * @description For a trigger that asks for a signature; no token is needed here. Its webhook-id is the idempotency key.
+         * Call a webhook with a signature or a secret
+         * @description For a trigger whose auth is basic, header, standard_webhooks or signature; no token is needed here. The sender's delivery id is the idempotency key. A handshake of the provider, and an event that the trigger does not list, is answered with 200.
          */
         post: operations["call_signed_webhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/hooks/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Call a webhook at its secret address
+         * @description For a trigger whose auth is secret_url: the webhook's token is the last part of the path. Use it for senders that can neither sign nor set a header.
+         */
+        post: operations["call_secret_url"];
         delete?: never;
         options?: never;
         head?: never;
@@ -894,7 +914,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Send a draft, once */
+        /** Confirm a draft */
         post: operations["confirm_action"];
         delete?: never;
         options?: never;
@@ -911,7 +931,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Give a draft other words */
+        /** Edit a draft */
         post: operations["edit_action"];
         delete?: never;
         options?: never;
@@ -945,7 +965,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Draft it again */
+        /** Create a draft again */
         post: operations["redraft_action"];
         delete?: never;
         options?: never;
@@ -962,7 +982,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Send several drafts, each once */
+        /** Confirm several drafts */
         post: operations["confirm_actions"];
         delete?: never;
         options?: never;
@@ -996,7 +1016,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Record what was decided about a prompt */
+        /** Record a person's decision on an inbox prompt */
         post: operations["ack_inbox_action"];
         delete?: never;
         options?: never;
@@ -1011,9 +1031,9 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read who may approve drafts */
+        /** Get the approval policy for drafts */
         get: operations["get_approval_policy"];
-        /** Say who may approve drafts */
+        /** Set the approval policy for drafts */
         put: operations["set_approval_policy"];
         post?: never;
         delete?: never;
@@ -1029,7 +1049,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the questions of plans */
+        /** List approval questions of runs */
         get: operations["list_approvals"];
         put?: never;
         post?: never;
@@ -1048,7 +1068,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Answer a question of a plan */
+        /** Answer an approval question of a run */
         post: operations["answer_approval"];
         delete?: never;
         options?: never;
@@ -1132,7 +1152,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read a board and a page of its rows */
+        /** Get a board and a page of its rows */
         get: operations["get_board"];
         put?: never;
         post?: never;
@@ -1140,7 +1160,7 @@ export interface paths {
         delete: operations["archive_board"];
         options?: never;
         head?: never;
-        /** Change its name, description or datasets */
+        /** Update a board's name, description or datasets */
         patch: operations["update_board"];
         trace?: never;
     };
@@ -1151,16 +1171,16 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read a page of rows, with the board around it */
+        /** List rows of a board */
         get: operations["get_board_rows"];
         put?: never;
-        /** Append up to 5,000 rows */
+        /** Append rows to a board */
         post: operations["append_board_rows"];
-        /** Delete rows */
+        /** Delete rows of a board */
         delete: operations["delete_board_rows"];
         options?: never;
         head?: never;
-        /** Change fields of rows */
+        /** Update fields of rows */
         patch: operations["update_board_rows"];
         trace?: never;
     };
@@ -1171,7 +1191,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Count or add up rows in groups */
+        /** Count or sum rows of a board in groups */
         get: operations["summarize_board_rows"];
         put?: never;
         post?: never;
@@ -1190,7 +1210,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Delete many rows */
+        /** Delete rows of a board */
         post: operations["delete_many_board_rows"];
         delete?: never;
         options?: never;
@@ -1207,7 +1227,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Bring deleted rows back */
+        /** Restore deleted rows */
         post: operations["restore_board_rows"];
         delete?: never;
         options?: never;
@@ -1222,7 +1242,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List its skills */
+        /** List the skills of a board */
         get: operations["list_board_skills"];
         put?: never;
         post?: never;
@@ -1240,10 +1260,10 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Keep a skill */
+        /** Set a skill of a board */
         put: operations["set_board_skill"];
         post?: never;
-        /** Delete a skill */
+        /** Delete a skill of a board */
         delete: operations["delete_board_skill"];
         options?: never;
         head?: never;
@@ -1257,7 +1277,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List its forms */
+        /** List the forms of a board */
         get: operations["list_board_forms"];
         put?: never;
         post?: never;
@@ -1275,10 +1295,10 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Keep a form */
+        /** Set a form of a board */
         put: operations["set_board_form"];
         post?: never;
-        /** Delete a form */
+        /** Delete a form of a board */
         delete: operations["delete_board_form"];
         options?: never;
         head?: never;
@@ -1292,9 +1312,9 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read its dashboard */
+        /** Get the dashboard of a board */
         get: operations["get_board_dashboard"];
-        /** Keep its dashboard */
+        /** Set the dashboard of a board */
         put: operations["set_board_dashboard"];
         post?: never;
         delete?: never;
@@ -1310,7 +1330,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List what its parts were */
+        /** List versions of the parts of a board */
         get: operations["list_board_versions"];
         put?: never;
         post?: never;
@@ -1329,7 +1349,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Bring back an earlier version of a part */
+        /** Restore an earlier version of a part of a board */
         post: operations["revert_board_part"];
         delete?: never;
         options?: never;
@@ -1344,10 +1364,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List its links and their recipes */
+        /** List the links of a board */
         get: operations["list_board_links"];
         put?: never;
-        /** Link it to something outside */
+        /** Link a board to an outside resource */
         post: operations["create_board_link"];
         delete?: never;
         options?: never;
@@ -1365,7 +1385,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Delete a link */
+        /** Delete a board link */
         delete: operations["delete_board_link"];
         options?: never;
         head?: never;
@@ -1381,7 +1401,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Fill a dataset from a link */
+        /** Fill a dataset from a board link */
         post: operations["create_dataset_recipe"];
         delete?: never;
         options?: never;
@@ -1432,7 +1452,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Read rows from outside once */
+        /** Read rows from an outside resource once */
         post: operations["adapter_query"];
         delete?: never;
         options?: never;
@@ -1464,10 +1484,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List pages, the last to come in first */
+        /** List pages */
         get: operations["list_pages"];
         put?: never;
-        /** Write a page */
+        /** Create or replace a page */
         post: operations["create_page"];
         delete?: never;
         options?: never;
@@ -1482,15 +1502,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read a page */
+        /** Get a page */
         get: operations["get_page"];
         put?: never;
         post?: never;
-        /** Delete a page; it can be restored */
+        /** Delete a page */
         delete: operations["delete_page"];
         options?: never;
         head?: never;
-        /** Change a page */
+        /** Update a page */
         patch: operations["update_page"];
         trace?: never;
     };
@@ -1518,7 +1538,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List what happened to a page */
+        /** List the history of a page */
         get: operations["list_page_timeline"];
         put?: never;
         post?: never;
@@ -1535,7 +1555,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List events by their time */
+        /** List calendar events */
         get: operations["list_calendar_events"];
         put?: never;
         post?: never;
@@ -1569,10 +1589,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Ask for pages by words and meaning */
+        /** Find pages by text and meaning */
         get: operations["query_pages"];
         put?: never;
-        /** Ask for pages, with the question in the body */
+        /** Find pages by text and meaning */
         post: operations["post_page_query"];
         delete?: never;
         options?: never;
@@ -1621,7 +1641,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Add up what models were asked and what they cost */
+        /** Get model usage and cost */
         get: operations["get_usage"];
         put?: never;
         post?: never;
@@ -1690,10 +1710,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the servers of tools */
+        /** List MCP servers */
         get: operations["list_connections"];
         put?: never;
-        /** Connect to a server of tools */
+        /** Connect an MCP server */
         post: operations["connect_mcp_server"];
         delete?: never;
         options?: never;
@@ -1708,11 +1728,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show a server of tools, and its tools */
+        /** Get an MCP server connection */
         get: operations["get_connection"];
         put?: never;
         post?: never;
-        /** Disconnect from a server of tools */
+        /** Disconnect an MCP server */
         delete: operations["disconnect_mcp_server"];
         options?: never;
         head?: never;
@@ -1728,7 +1748,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Look at the tools of a server now */
+        /** Refresh the tool list of an MCP server */
         post: operations["harvest_connection"];
         delete?: never;
         options?: never;
@@ -1745,7 +1765,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Agree to tools */
+        /** Agree to tools of an MCP server */
         post: operations["agree_to_tools"];
         delete?: never;
         options?: never;
@@ -1762,7 +1782,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Refuse tools */
+        /** Refuse tools of an MCP server */
         post: operations["refuse_tools"];
         delete?: never;
         options?: never;
@@ -1778,7 +1798,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Say what a tool does */
+        /** Set the effect of an external tool */
         put: operations["set_tool_effect"];
         post?: never;
         delete?: never;
@@ -1795,7 +1815,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Give a server of tools another token */
+        /** Replace the token of an MCP server */
         put: operations["set_connection_token"];
         post?: never;
         delete?: never;
@@ -1813,7 +1833,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Sign in at a server of tools */
+        /** Start the sign-in at an MCP server */
         post: operations["begin_sign_in"];
         delete?: never;
         options?: never;
@@ -1848,7 +1868,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the integrations */
+        /** List integrations */
         get: operations["list_integrations"];
         put?: never;
         post?: never;
@@ -1867,7 +1887,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Connect an account of yours */
+        /** Connect an account */
         post: operations["connect_integration"];
         delete?: never;
         options?: never;
@@ -1884,7 +1904,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Sign in to connect an account */
+        /** Start the sign-in to connect an account */
         post: operations["begin_integration_sign_in"];
         delete?: never;
         options?: never;
@@ -1901,7 +1921,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Test a connection of yours */
+        /** Test a connection */
         post: operations["test_integration_connection"];
         delete?: never;
         options?: never;
@@ -1918,9 +1938,9 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Share a connection of yours with the workspace */
+        /** Share your connection with the workspace */
         post: operations["share_integration_connection"];
-        /** Withdraw the connection of the workspace */
+        /** Stop sharing a connection */
         delete: operations["withdraw_integration_connection"];
         options?: never;
         head?: never;
@@ -1937,7 +1957,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Disconnect an account of yours */
+        /** Disconnect an account */
         delete: operations["disconnect_integration"];
         options?: never;
         head?: never;
@@ -1951,7 +1971,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show your link with Slack */
+        /** Get your Slack link */
         get: operations["get_slack_link"];
         put?: never;
         /** Link your Slack account */
@@ -1970,7 +1990,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the clients of providers */
+        /** List OAuth clients of providers */
         get: operations["list_oauth_clients"];
         put?: never;
         post?: never;
@@ -1988,10 +2008,10 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Set the client of a provider */
+        /** Set the OAuth client of a provider */
         put: operations["set_oauth_client"];
         post?: never;
-        /** Remove the client of a provider */
+        /** Remove the OAuth client of a provider */
         delete: operations["remove_oauth_client"];
         options?: never;
         head?: never;
@@ -2006,10 +2026,10 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Set the client of a provider for every workspace */
+        /** Set the OAuth client of a provider for all workspaces */
         put: operations["admin_set_oauth_client"];
         post?: never;
-        /** Remove the client of a provider of every workspace */
+        /** Remove the OAuth client of a provider for all workspaces */
         delete: operations["admin_remove_oauth_client"];
         options?: never;
         head?: never;
@@ -2023,7 +2043,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the recipes of the codex */
+        /** List recipes of the codex */
         get: operations["list_starter_recipes"];
         put?: never;
         /** Publish a version of a recipe */
@@ -2041,7 +2061,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read a recipe */
+        /** Get a recipe */
         get: operations["get_starter_recipe"];
         put?: never;
         post?: never;
@@ -2075,7 +2095,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** See what a recipe needs and what of it is there */
+        /** Check the dependencies of a recipe */
         get: operations["check_recipe_dependencies"];
         put?: never;
         post?: never;
@@ -2092,7 +2112,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List what is installed */
+        /** List installed recipes */
         get: operations["list_installs"];
         put?: never;
         post?: never;
@@ -2109,7 +2129,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** See what an upgrade would change */
+        /** Preview a recipe upgrade */
         get: operations["check_recipe_upgrade"];
         put?: never;
         /** Upgrade an install */
@@ -2130,7 +2150,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Uninstall; it can be recovered for seven days */
+        /** Uninstall a recipe or one installed item */
         delete: operations["uninstall_recipe"];
         options?: never;
         head?: never;
@@ -2144,7 +2164,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List what can be recovered */
+        /** List recoverable uninstalls */
         get: operations["list_uninstalled"];
         put?: never;
         post?: never;
@@ -2163,7 +2183,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Recover an install */
+        /** Recover an uninstalled item */
         post: operations["recover_recipe"];
         delete?: never;
         options?: never;
@@ -2181,7 +2201,7 @@ export interface paths {
         /** List workflows */
         get: operations["list_workflows"];
         put?: never;
-        /** Make a workflow */
+        /** Create a workflow */
         post: operations["create_workflow"];
         delete?: never;
         options?: never;
@@ -2196,7 +2216,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read a workflow */
+        /** Get a workflow */
         get: operations["get_workflow"];
         put?: never;
         post?: never;
@@ -2204,7 +2224,7 @@ export interface paths {
         delete: operations["delete_workflow"];
         options?: never;
         head?: never;
-        /** Change a workflow */
+        /** Update a workflow */
         patch: operations["update_workflow"];
         trace?: never;
     };
@@ -2217,7 +2237,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Switch a workflow */
+        /** Set the status of a workflow */
         post: operations["set_workflow_status"];
         delete?: never;
         options?: never;
@@ -2234,7 +2254,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Say what a KPI is now */
+        /** Set the current value of a KPI */
         post: operations["set_workflow_kpi"];
         delete?: never;
         options?: never;
@@ -2249,10 +2269,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List your secrets without their values */
+        /** List secret names */
         get: operations["automation_secret_list"];
         put?: never;
-        /** Keep a secret of your own */
+        /** Set a secret */
         post: operations["automation_secret_set"];
         delete?: never;
         options?: never;
@@ -2270,7 +2290,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Forget a secret */
+        /** Delete a secret */
         delete: operations["automation_secret_delete"];
         options?: never;
         head?: never;
@@ -2284,10 +2304,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List what the workspace publishes with, without values */
+        /** List publisher secret names */
         get: operations["publisher_secret_list"];
         put?: never;
-        /** Keep a secret that the workspace publishes with */
+        /** Set a publisher secret */
         post: operations["publisher_secret_set"];
         delete?: never;
         options?: never;
@@ -2305,7 +2325,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Forget a publisher secret */
+        /** Delete a publisher secret */
         delete: operations["publisher_secret_delete"];
         options?: never;
         head?: never;
@@ -2818,7 +2838,7 @@ export interface paths {
         /** List the people of the installation */
         get: operations["admin_list_users"];
         put?: never;
-        /** Add a person */
+        /** Add a person to the installation */
         post: operations["admin_create_user"];
         delete?: never;
         options?: never;
@@ -2835,7 +2855,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Shut a person out */
+        /** Disable a person's account */
         post: operations["admin_disable_user"];
         delete?: never;
         options?: never;
@@ -2852,7 +2872,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Let a person in again */
+        /** Enable a disabled account */
         post: operations["admin_enable_user"];
         delete?: never;
         options?: never;
@@ -2869,7 +2889,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make a link for somebody who lost their password */
+        /** Create a password reset link for a person */
         post: operations["admin_reset_password"];
         delete?: never;
         options?: never;
@@ -2884,7 +2904,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List every workspace */
+        /** List the workspaces of the installation */
         get: operations["admin_list_workspaces"];
         put?: never;
         post?: never;
@@ -2901,7 +2921,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show how large the installation is */
+        /** Show the storage used by the installation */
         get: operations["admin_show_size"];
         put?: never;
         post?: never;
@@ -2918,7 +2938,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the models that can be asked here */
+        /** List available models */
         get: operations["list_models"];
         put?: never;
         post?: never;
@@ -2936,10 +2956,10 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Connect the workspace to models */
+        /** Connect language models for the workspace */
         put: operations["connect_model"];
         post?: never;
-        /** Disconnect the workspace from models */
+        /** Disconnect language models from the workspace */
         delete: operations["disconnect_model"];
         options?: never;
         head?: never;
@@ -2955,7 +2975,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Try a connection to models */
+        /** Test a model connection */
         post: operations["test_model"];
         delete?: never;
         options?: never;
@@ -2971,10 +2991,10 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Connect every workspace to models */
+        /** Connect language models for every workspace */
         put: operations["admin_connect_model"];
         post?: never;
-        /** Disconnect every workspace from models */
+        /** Disconnect language models from every workspace */
         delete: operations["admin_disconnect_model"];
         options?: never;
         head?: never;
@@ -2988,7 +3008,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the prices that were set */
+        /** List the prices set for models */
         get: operations["admin_list_model_prices"];
         put?: never;
         post?: never;
@@ -3009,7 +3029,7 @@ export interface paths {
         /** Set the price of a model */
         put: operations["admin_set_model_price"];
         post?: never;
-        /** Forget the price that was set for a model */
+        /** Delete the price set for a model */
         delete: operations["admin_delete_model_price"];
         options?: never;
         head?: never;
@@ -3023,10 +3043,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the proposals that wait */
+        /** List unsaved proposals */
         get: operations["list_proposals"];
         put?: never;
-        /** Propose an automation from words */
+        /** Propose an automation from a description */
         post: operations["propose_automation"];
         delete?: never;
         options?: never;
@@ -3041,11 +3061,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show a proposal */
+        /** Get a proposal */
         get: operations["get_proposal"];
         put?: never;
         post?: never;
-        /** Throw a proposal away */
+        /** Delete a proposal */
         delete: operations["discard_proposal"];
         options?: never;
         head?: never;
@@ -3061,7 +3081,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Go on with a proposal */
+        /** Refine a proposal */
         post: operations["refine_proposal"];
         delete?: never;
         options?: never;
@@ -3110,7 +3130,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List requests to begin with */
+        /** List saved prompts */
         get: operations["list_prompts"];
         put?: never;
         post?: never;
@@ -3128,10 +3148,10 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Keep a request to use it again */
+        /** Save a prompt for reuse */
         put: operations["save_prompt"];
         post?: never;
-        /** Forget a request that was kept */
+        /** Delete a saved prompt */
         delete: operations["forget_prompt"];
         options?: never;
         head?: never;
@@ -3145,7 +3165,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List what waits for consent */
+        /** List automations that wait for consent */
         get: operations["list_consents"];
         put?: never;
         post?: never;
@@ -3162,7 +3182,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Show what waits for consent */
+        /** Get what an automation asks consent for */
         get: operations["get_consent"];
         put?: never;
         post?: never;
@@ -3181,7 +3201,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Agree to what an automation may do, or refuse it */
+        /** Agree to or refuse what an automation may do */
         post: operations["answer_consent"];
         delete?: never;
         options?: never;
@@ -3198,7 +3218,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Rehearse a change over what has fired before */
+        /** Rehearse a change on past runs */
         post: operations["rehearse_automation"];
         delete?: never;
         options?: never;
@@ -3213,7 +3233,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Look at a rehearsal again */
+        /** Get a rehearsal */
         get: operations["get_rehearsal"];
         put?: never;
         post?: never;
@@ -3383,7 +3403,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List what is halted */
+        /** List active halts */
         get: operations["list_halts"];
         put?: never;
         /** Halt a workspace, an automation or a recipe */
@@ -3403,7 +3423,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Let go on what was halted */
+        /** Release halted work */
         post: operations["release_work"];
         delete?: never;
         options?: never;
@@ -3437,7 +3457,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Let a recipe go on in every workspace */
+        /** Release a halted recipe in every workspace */
         post: operations["admin_release_recipe"];
         delete?: never;
         options?: never;
@@ -3452,7 +3472,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the workers, and what each queue asks of them */
+        /** List workers and queue load */
         get: operations["admin_list_workers"];
         put?: never;
         post?: never;
@@ -3471,7 +3491,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Drain a worker, or all of a machine */
+        /** Drain a worker or all workers of a machine */
         post: operations["admin_drain_workers"];
         delete?: never;
         options?: never;
@@ -3621,7 +3641,7 @@ export interface components {
             kind: string;
             /**
              * Pointer
-             * @description Where in the definition it stands.
+             * @description Place in the definition.
              */
             pointer: string;
             /**
@@ -3631,7 +3651,7 @@ export interface components {
             says: string;
             /**
              * Capability
-             * @description What is called for it, if anything.
+             * @description The capability it calls, if any.
              */
             capability?: string | null;
         };
@@ -3848,6 +3868,11 @@ export interface components {
              * @description When a schedule starts it next.
              */
             next_due_at: string | null;
+            /**
+             * Next Due Timezone
+             * @description The time zone of the schedule that starts it next.
+             */
+            next_due_timezone: string | null;
             last_run: components["schemas"]["LastRun"] | null;
             /**
              * Trigger Types
@@ -3958,6 +3983,11 @@ export interface components {
              * @description When a schedule starts it next.
              */
             next_due_at: string | null;
+            /**
+             * Next Due Timezone
+             * @description The time zone of the schedule that starts it next.
+             */
+            next_due_timezone: string | null;
             last_run: components["schemas"]["LastRun"] | null;
             /**
              * Trigger Types
@@ -4399,7 +4429,7 @@ export interface components {
             capability: string;
             /**
              * Preview
-             * @description What would happen, in a sentence.
+             * @description One sentence about the effect.
              */
             preview: string;
             /**
@@ -4466,7 +4496,7 @@ export interface components {
             reason: string | null;
             /**
              * Result
-             * @description What the capability answered.
+             * @description Result of the capability.
              */
             result: unknown;
             /**
@@ -4488,7 +4518,7 @@ export interface components {
             hash: string | null;
             /**
              * Approved Hash
-             * @description Of the wording that was agreed to.
+             * @description Of the approved text.
              */
             approved_hash: string | null;
             /**
@@ -4498,7 +4528,7 @@ export interface components {
             approvals: number;
             /**
              * Batch Id
-             * @description Drafts of one turn have the same.
+             * @description Same for the drafts of one turn.
              */
             batch_id: string | null;
             /**
@@ -4508,14 +4538,14 @@ export interface components {
             notify: string[];
             /**
              * Source
-             * @description The integration, where it is one.
+             * @description The integration, if any.
              */
             source: string | null;
             /** Action */
             action: string;
             /**
              * Redraft Of
-             * @description The draft that it repeats.
+             * @description The draft it copies.
              */
             redraft_of: string | null;
             /**
@@ -4773,6 +4803,11 @@ export interface components {
              * @enum {string}
              */
             status: "ok" | "degraded" | "down";
+            /**
+             * Version
+             * @description The version of Mainspring that answers.
+             */
+            version: string;
             /** Checks */
             checks: components["schemas"]["CheckAnswer"][];
         };
@@ -7226,6 +7261,40 @@ export interface operations {
             };
         };
     };
+    call_secret_url: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A second call with the same key, within 24 hours, finds the first one's run. The member idempotency_key of the body does the same. */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                token: string;
+            };
+            cookie?: never;
+        };
+        /** @description Any JSON. The trigger's input_mapping says which inputs it fills. No body at all is an empty object. */
+        requestBody?: {
+            content: {
+                "application/json": unknown;
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    /** @description Where to read the run. */
+                    Location?: string;
+                    /** @description true: this key was used before, and this is the run of then. */
+                    "Idempotent-Replay"?: "true";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Accepted"];
+                };
+            };
+        };
+    };
     validate_definition: {
         parameters: {
             query?: never;
@@ -7600,7 +7669,7 @@ export interface operations {
                             usd_per_run: string;
                             /** @description US dollars, as decimal text. */
                             usd_per_day: string;
-                            /** @description US dollars, as decimal text: the cap of a day for thirty days, or the cap of a run for every run of its schedules if that is less and nothing else starts it; runs by hand come on top then. */
+                            /** @description US dollars, as decimal text: thirty times the daily cap, or the cap per run times the scheduled runs if that is less and nothing else starts it; manual runs are extra then. */
                             usd_per_month: string;
                         };
                         steps: {
@@ -8670,11 +8739,11 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": {
-                    /** @description New values of fields that the draft lists as editable; null takes a field away. Any other field is refused. */
+                    /** @description New values of editable fields; null removes a field. */
                     edits?: {
                         [key: string]: unknown;
                     };
-                    /** @description Of all that a person is shown of a draft, as it is told with the draft. */
+                    /** @description The draft's hash, as returned with it. */
                     hash?: string;
                 };
             };
@@ -8690,32 +8759,32 @@ export interface operations {
                         /** Format: uuid */
                         draft_id: string;
                         /**
-                         * @description approved: this person agrees, and others have yet to; nothing was sent. pending: a person has not answered yet; call it again later. declined: a person has discarded it.
+                         * @description approved: this person approved and others still have to; nothing was sent. pending: no answer yet; call again later. declined: a person discarded it.
                          * @enum {unknown}
                          */
                         status: "confirmed" | "failed" | "approved" | "pending" | "declined";
                         /**
-                         * @description unknown: it may have left all the same; it is not sent again.
+                         * @description unknown: it may have been sent; it is not sent again.
                          * @enum {unknown}
                          */
                         outcome: "sent" | "not_sent" | "unknown";
                         /** @description The integration. */
                         source?: string;
-                        /** @description What was held, by its name. */
+                        /** @description Name of the held action. */
                         action: string;
-                        /** @description Of the wording that was agreed to. */
+                        /** @description Of the approved text. */
                         hash?: string;
-                        /** @description What the capability answered. */
+                        /** @description Result of the capability. */
                         result?: unknown;
                         /** @description Why it failed. */
                         error?: {
                             [key: string]: unknown;
                         };
-                        /** @description How many have agreed so far. */
+                        /** @description Approvals so far. */
                         approvals?: number;
-                        /** @description How many must. */
+                        /** @description Approvals needed. */
                         needed?: number;
-                        /** @description Where a person answers, while it is pending. */
+                        /** @description Where a person answers while it is pending. */
                         url?: string;
                     };
                 };
@@ -8734,11 +8803,11 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description New values of fields that the draft lists as editable; null takes a field away. Any other field is refused. */
+                    /** @description New values of editable fields; null removes a field. */
                     edits: {
                         [key: string]: unknown;
                     };
-                    /** @description Of all that a person is shown of a draft, as it is told with the draft. */
+                    /** @description The draft's hash, as returned with it. */
                     hash?: string;
                 };
             };
@@ -8756,16 +8825,16 @@ export interface operations {
                         /** @constant */
                         status: "pending";
                         action: string;
-                        /** @description What would happen now, in a sentence. */
+                        /** @description One sentence about the effect. */
                         preview: string;
                         payload: {
                             [key: string]: unknown;
                         };
                         /** Format: date-time */
                         expires_at: string;
-                        /** @description 1 is the wording that it was made with. */
+                        /** @description 1 is the original text. */
                         revision: number;
-                        /** @description What this wording is confirmed with. */
+                        /** @description Needed to confirm this text. */
                         hash: string;
                     };
                 };
@@ -8784,7 +8853,7 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": {
-                    /** @description Why, for whoever asks later. */
+                    /** @description Stored with the draft. */
                     reason?: string;
                 };
             };
@@ -8832,7 +8901,7 @@ export interface operations {
                     "application/json": {
                         /** Format: uuid */
                         draft_id: string;
-                        /** @description The integration, where it is one. */
+                        /** @description The integration, if any. */
                         source: string | null;
                         action: string;
                         preview: string;
@@ -8841,25 +8910,25 @@ export interface operations {
                         /** Format: date-time */
                         expires_at: string;
                         notify_targets: string[];
-                        /** @description What it is confirmed with. */
+                        /** @description Needed to confirm it. */
                         hash: string | null;
                         /** @description More than 1: it was edited. */
                         revision: number;
                         /**
                          * Format: uuid
-                         * @description Drafts of one turn have the same.
+                         * @description Same for the drafts of one turn.
                          */
                         batch_id: string | null;
                         /** @enum {unknown} */
                         status: "pending" | "expired" | "sending" | "confirmed" | "failed" | "discarded";
                         /** @enum {unknown} */
                         outcome: "sent" | "not_sent" | "unknown" | null;
-                        /** @description What would leave; empty for whoever may not answer another's own call. */
+                        /** @description What would be sent; empty if you cannot decide about it. */
                         payload: {
                             [key: string]: unknown;
                         };
                         editable: string[];
-                        /** @description How many have agreed to this wording. */
+                        /** @description Approvals of this text. */
                         approvals: number;
                         /** Format: uuid */
                         automation_id: string | null;
@@ -8867,10 +8936,10 @@ export interface operations {
                         run_id: string | null;
                         /**
                          * Format: uuid
-                         * @description The draft that it repeats.
+                         * @description The draft it copies.
                          */
                         redraft_of: string | null;
-                        /** @description The account that it leaves over; null: over none. */
+                        /** @description The account that sends it; null: none. */
                         account: string | null;
                     };
                 };
@@ -8887,9 +8956,9 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description The drafts, in the order in which they are sent. */
+                    /** @description In the order to send. */
                     draft_ids: string[];
-                    /** @description By draft, the hash of the wording that was seen. */
+                    /** @description Hash of each edited draft, by draft id. */
                     hashes?: {
                         [key: string]: string;
                     };
@@ -8904,37 +8973,37 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description One for each draft, in the same order. */
+                        /** @description One per draft, in the same order. */
                         results: {
                             /** Format: uuid */
                             draft_id: string;
                             /**
-                             * @description approved: this person agrees, and others have yet to; nothing was sent. pending: a person has not answered yet; call it again later. declined: a person has discarded it.
+                             * @description approved: this person approved and others still have to; nothing was sent. pending: no answer yet; call again later. declined: a person discarded it.
                              * @enum {unknown}
                              */
                             status: "confirmed" | "failed" | "approved" | "pending" | "declined";
                             /**
-                             * @description unknown: it may have left all the same; it is not sent again.
+                             * @description unknown: it may have been sent; it is not sent again.
                              * @enum {unknown}
                              */
                             outcome?: "sent" | "not_sent" | "unknown";
                             /** @description The integration. */
                             source?: string;
-                            /** @description What was held, by its name. */
+                            /** @description Name of the held action. */
                             action?: string;
-                            /** @description Of the wording that was agreed to. */
+                            /** @description Of the approved text. */
                             hash?: string;
-                            /** @description What the capability answered. */
+                            /** @description Result of the capability. */
                             result?: unknown;
                             /** @description Why it failed. */
                             error?: {
                                 [key: string]: unknown;
                             };
-                            /** @description How many have agreed so far. */
+                            /** @description Approvals so far. */
                             approvals?: number;
-                            /** @description How many must. */
+                            /** @description Approvals needed. */
                             needed?: number;
-                            /** @description Where a person answers, while it is pending. */
+                            /** @description Where a person answers while it is pending. */
                             url?: string;
                         }[];
                     };
@@ -8953,7 +9022,7 @@ export interface operations {
             content: {
                 "application/json": {
                     draft_ids: string[];
-                    /** @description Why, for whoever asks later. */
+                    /** @description Stored with the draft. */
                     reason?: string;
                 };
             };
@@ -8966,7 +9035,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description One for each draft, in the same order. */
+                        /** @description One per draft, in the same order. */
                         results: {
                             /** Format: uuid */
                             draft_id: string;
@@ -8994,7 +9063,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description auto: it was shown, and nothing was to be decided.
+                     * @description auto: it was shown and needed no decision.
                      * @enum {unknown}
                      */
                     decision: "approved" | "declined" | "auto";
@@ -9015,7 +9084,7 @@ export interface operations {
                         id: string;
                         /** @enum {unknown} */
                         decision: "approved" | "declined" | "auto";
-                        /** @description false: this person had decided before, and this is what they said. */
+                        /** @description false: this person decided before; this is their first decision. */
                         recorded: boolean;
                     };
                 };
@@ -9038,15 +9107,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description How many people must agree to the same wording before it is sent. */
+                        /** @description How many people must approve the same text. */
                         approvers: number;
-                        /** @description Whose agreement counts; empty: of everybody who may answer the inbox. */
+                        /** @description Whose approval counts; empty: everybody who can answer the inbox. */
                         roles: ("operator" | "editor" | "admin" | "owner")[];
-                        /** @description Whether whoever made the automation, or asked for the write, may agree. */
+                        /** @description Whether the automation's author or the requester can approve. */
                         author_may_approve: boolean;
-                        /** @description How long a draft of a person or a client waits; null: as the installation says. */
+                        /** @description How long a draft of a person or client waits; null: the installation's default. */
                         draft_seconds: number | null;
-                        /** @description How long a write that a run holds waits, where its step does not say; null: as the installation says, which is 72 hours unless it was changed. */
+                        /** @description How long a write of a run waits, unless its step sets it; null: the installation's default, 72 hours unless changed. */
                         held_seconds: number | null;
                     };
                 };
@@ -9063,15 +9132,15 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": {
-                    /** @description How many people must agree to the same wording before it is sent. */
+                    /** @description How many people must approve the same text. */
                     approvers?: number;
-                    /** @description Whose agreement counts; empty: of everybody who may answer the inbox. */
+                    /** @description Whose approval counts; empty: everybody who can answer the inbox. */
                     roles?: ("operator" | "editor" | "admin" | "owner")[];
-                    /** @description Whether whoever made the automation, or asked for the write, may agree. */
+                    /** @description Whether the automation's author or the requester can approve. */
                     author_may_approve?: boolean;
-                    /** @description How long a draft of a person or a client waits; null: as the installation says. */
+                    /** @description How long a draft of a person or client waits; null: the installation's default. */
                     draft_seconds?: number | null;
-                    /** @description How long a write that a run holds waits, where its step does not say; null: as the installation says, which is 72 hours unless it was changed. */
+                    /** @description How long a write of a run waits, unless its step sets it; null: the installation's default, 72 hours unless changed. */
                     held_seconds?: number | null;
                 };
             };
@@ -9084,15 +9153,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description How many people must agree to the same wording before it is sent. */
+                        /** @description How many people must approve the same text. */
                         approvers: number;
-                        /** @description Whose agreement counts; empty: of everybody who may answer the inbox. */
+                        /** @description Whose approval counts; empty: everybody who can answer the inbox. */
                         roles: ("operator" | "editor" | "admin" | "owner")[];
-                        /** @description Whether whoever made the automation, or asked for the write, may agree. */
+                        /** @description Whether the automation's author or the requester can approve. */
                         author_may_approve: boolean;
-                        /** @description How long a draft of a person or a client waits; null: as the installation says. */
+                        /** @description How long a draft of a person or client waits; null: the installation's default. */
                         draft_seconds: number | null;
-                        /** @description How long a write that a run holds waits, where its step does not say; null: as the installation says, which is 72 hours unless it was changed. */
+                        /** @description How long a write of a run waits, unless its step sets it; null: the installation's default, 72 hours unless changed. */
                         held_seconds: number | null;
                     };
                 };
@@ -9135,10 +9204,9 @@ export interface operations {
                             form: {
                                 [key: string]: unknown;
                             } | null;
-                            /** @description The answer when nobody gives one in time. */
+                            /** @description The answer after the timeout. */
                             default?: unknown;
                             roles?: string[] | null;
-                            /** @description What was answered. */
                             answer?: unknown;
                             /** Format: uuid */
                             answered_by?: string | null;
@@ -9170,7 +9238,7 @@ export interface operations {
                 "application/json": {
                     /** @enum {unknown} */
                     decision: "approved" | "declined";
-                    /** @description What the form asks for; nothing where there is no form. */
+                    /** @description Values of the form; omit without a form. */
                     answer?: unknown;
                 };
             };
@@ -9222,18 +9290,18 @@ export interface operations {
                             /** Format: uuid */
                             automation_id: string;
                             automation?: string;
-                            /** @description It holds for later versions too, while they send the same. */
+                            /** @description Also applies to later versions that send the same. */
                             version?: number;
                             capability: string;
-                            /** @description What must be exactly so; only wording may differ. */
+                            /** @description What must match exactly; only text may differ. */
                             pattern: {
                                 [key: string]: unknown;
                             };
                             /** @enum {unknown} */
                             status: "proposed" | "active" | "declined" | "withdrawn";
-                            /** @description Confirmed drafts that it was proposed for. */
+                            /** @description Confirmed drafts that led to the proposal. */
                             seen?: number;
-                            /** @description Writes that it has let go. */
+                            /** @description Writes sent by this rule. */
                             uses?: number;
                             /** Format: date-time */
                             proposed_at?: string;
@@ -9280,18 +9348,18 @@ export interface operations {
                         /** Format: uuid */
                         automation_id: string;
                         automation?: string;
-                        /** @description It holds for later versions too, while they send the same. */
+                        /** @description Also applies to later versions that send the same. */
                         version?: number;
                         capability: string;
-                        /** @description What must be exactly so; only wording may differ. */
+                        /** @description What must match exactly; only text may differ. */
                         pattern: {
                             [key: string]: unknown;
                         };
                         /** @enum {unknown} */
                         status: "proposed" | "active" | "declined" | "withdrawn";
-                        /** @description Confirmed drafts that it was proposed for. */
+                        /** @description Confirmed drafts that led to the proposal. */
                         seen?: number;
-                        /** @description Writes that it has let go. */
+                        /** @description Writes sent by this rule. */
                         uses?: number;
                         /** Format: date-time */
                         proposed_at?: string;
@@ -9334,18 +9402,18 @@ export interface operations {
                         /** Format: uuid */
                         automation_id: string;
                         automation?: string;
-                        /** @description It holds for later versions too, while they send the same. */
+                        /** @description Also applies to later versions that send the same. */
                         version?: number;
                         capability: string;
-                        /** @description What must be exactly so; only wording may differ. */
+                        /** @description What must match exactly; only text may differ. */
                         pattern: {
                             [key: string]: unknown;
                         };
                         /** @enum {unknown} */
                         status: "proposed" | "active" | "declined" | "withdrawn";
-                        /** @description Confirmed drafts that it was proposed for. */
+                        /** @description Confirmed drafts that led to the proposal. */
                         seen?: number;
-                        /** @description Writes that it has let go. */
+                        /** @description Writes sent by this rule. */
                         uses?: number;
                         /** Format: date-time */
                         proposed_at?: string;
@@ -9423,7 +9491,7 @@ export interface operations {
                     datasets?: {
                         name: string;
                         columns?: {
-                            /** @description The key of the rows that this column shows. */
+                            /** @description Row key that this column shows. */
                             key: string;
                             label?: string;
                             /**
@@ -9431,10 +9499,10 @@ export interface operations {
                              * @enum {unknown}
                              */
                             field_type?: "text" | "select" | "number" | "date" | "tags" | "user" | "richtext";
-                            /** @description What a select may be. */
+                            /** @description Allowed values of a select. */
                             options?: string[];
                         }[];
-                        /** @description The field by which a row is recognised: one that is there is not appended again. Null: none. */
+                        /** @description Field that identifies a row: existing rows are not appended again. null: none. */
                         dedupe_key_field?: string | null;
                     }[];
                 };
@@ -9469,7 +9537,7 @@ export interface operations {
                             datasets: {
                                 name: string;
                                 columns: {
-                                    /** @description The key of the rows that this column shows. */
+                                    /** @description Row key that this column shows. */
                                     key: string;
                                     label?: string;
                                     /**
@@ -9477,10 +9545,10 @@ export interface operations {
                                      * @enum {unknown}
                                      */
                                     field_type: "text" | "select" | "number" | "date" | "tags" | "user" | "richtext";
-                                    /** @description What a select may be. */
+                                    /** @description Allowed values of a select. */
                                     options?: string[];
                                 }[];
-                                /** @description The field by which a row is recognised: one that is there is not appended again. Null: none. */
+                                /** @description Field that identifies a row: existing rows are not appended again. null: none. */
                                 dedupe_key_field: string | null;
                                 version: number;
                             }[];
@@ -9545,7 +9613,7 @@ export interface operations {
                             datasets: {
                                 name: string;
                                 columns: {
-                                    /** @description The key of the rows that this column shows. */
+                                    /** @description Row key that this column shows. */
                                     key: string;
                                     label?: string;
                                     /**
@@ -9553,10 +9621,10 @@ export interface operations {
                                      * @enum {unknown}
                                      */
                                     field_type: "text" | "select" | "number" | "date" | "tags" | "user" | "richtext";
-                                    /** @description What a select may be. */
+                                    /** @description Allowed values of a select. */
                                     options?: string[];
                                 }[];
-                                /** @description The field by which a row is recognised: one that is there is not appended again. Null: none. */
+                                /** @description Field that identifies a row: existing rows are not appended again. null: none. */
                                 dedupe_key_field: string | null;
                                 version: number;
                             }[];
@@ -9570,7 +9638,7 @@ export interface operations {
                                     schema: {
                                         name: string;
                                         columns: {
-                                            /** @description The key of the rows that this column shows. */
+                                            /** @description Row key that this column shows. */
                                             key: string;
                                             label?: string;
                                             /**
@@ -9578,15 +9646,15 @@ export interface operations {
                                              * @enum {unknown}
                                              */
                                             field_type: "text" | "select" | "number" | "date" | "tags" | "user" | "richtext";
-                                            /** @description What a select may be. */
+                                            /** @description Allowed values of a select. */
                                             options?: string[];
                                         }[];
-                                        /** @description The field by which a row is recognised: one that is there is not appended again. Null: none. */
+                                        /** @description Field that identifies a row: existing rows are not appended again. null: none. */
                                         dedupe_key_field: string | null;
                                         version: number;
                                     };
                                     total: number;
-                                    /** @description More rows were found than total, and nobody counted them. */
+                                    /** @description There are more matches than total. */
                                     more_than_total?: boolean;
                                     offset?: number | null;
                                     limit?: number;
@@ -9614,7 +9682,7 @@ export interface operations {
                             /** Format: date-time */
                             updated_at?: string;
                         } | null;
-                        /** @description What its datasets are filled from, and how the last refresh went. */
+                        /** @description Links that fill its datasets, with the last refresh. */
                         links: {
                             /** Format: uuid */
                             id: string;
@@ -9628,7 +9696,7 @@ export interface operations {
                             integration_provider: string | null;
                             /**
                              * Format: uuid
-                             * @description Whose connection is used; null where none is.
+                             * @description Whose connection is used; null: none.
                              */
                             integration_user_id: string | null;
                             /** Format: uuid */
@@ -9647,13 +9715,13 @@ export interface operations {
                                 params: {
                                     [key: string]: unknown;
                                 };
-                                /** @description In UTC; null: refreshed by hand. */
+                                /** @description In UTC; null: no schedule. */
                                 refresh_cron: string | null;
                                 dedupe_key_field: string | null;
                                 dedupe_target_field: string | null;
                                 /**
                                  * Format: uuid
-                                 * @description What refreshes it by the schedule.
+                                 * @description The automation that refreshes it.
                                  */
                                 automation_id: string | null;
                                 /** Format: date-time */
@@ -9661,7 +9729,7 @@ export interface operations {
                                 last_rows: number | null;
                                 /** Format: date-time */
                                 last_failed_at: string | null;
-                                /** @description The problem of the last refresh: why it failed, or which rows it left out. */
+                                /** @description Problem of the last refresh: why it failed, or which rows were skipped. */
                                 last_error: {
                                     [key: string]: unknown;
                                 } | null;
@@ -9722,7 +9790,7 @@ export interface operations {
                     datasets?: {
                         name: string;
                         columns?: {
-                            /** @description The key of the rows that this column shows. */
+                            /** @description Row key that this column shows. */
                             key: string;
                             label?: string;
                             /**
@@ -9730,10 +9798,10 @@ export interface operations {
                              * @enum {unknown}
                              */
                             field_type?: "text" | "select" | "number" | "date" | "tags" | "user" | "richtext";
-                            /** @description What a select may be. */
+                            /** @description Allowed values of a select. */
                             options?: string[];
                         }[];
-                        /** @description The field by which a row is recognised: one that is there is not appended again. Null: none. */
+                        /** @description Field that identifies a row: existing rows are not appended again. null: none. */
                         dedupe_key_field?: string | null;
                     }[];
                 };
@@ -9768,7 +9836,7 @@ export interface operations {
                             datasets: {
                                 name: string;
                                 columns: {
-                                    /** @description The key of the rows that this column shows. */
+                                    /** @description Row key that this column shows. */
                                     key: string;
                                     label?: string;
                                     /**
@@ -9776,10 +9844,10 @@ export interface operations {
                                      * @enum {unknown}
                                      */
                                     field_type: "text" | "select" | "number" | "date" | "tags" | "user" | "richtext";
-                                    /** @description What a select may be. */
+                                    /** @description Allowed values of a select. */
                                     options?: string[];
                                 }[];
-                                /** @description The field by which a row is recognised: one that is there is not appended again. Null: none. */
+                                /** @description Field that identifies a row: existing rows are not appended again. null: none. */
                                 dedupe_key_field: string | null;
                                 version: number;
                             }[];
@@ -9844,7 +9912,7 @@ export interface operations {
                             datasets: {
                                 name: string;
                                 columns: {
-                                    /** @description The key of the rows that this column shows. */
+                                    /** @description Row key that this column shows. */
                                     key: string;
                                     label?: string;
                                     /**
@@ -9852,10 +9920,10 @@ export interface operations {
                                      * @enum {unknown}
                                      */
                                     field_type: "text" | "select" | "number" | "date" | "tags" | "user" | "richtext";
-                                    /** @description What a select may be. */
+                                    /** @description Allowed values of a select. */
                                     options?: string[];
                                 }[];
-                                /** @description The field by which a row is recognised: one that is there is not appended again. Null: none. */
+                                /** @description Field that identifies a row: existing rows are not appended again. null: none. */
                                 dedupe_key_field: string | null;
                                 version: number;
                             }[];
@@ -9869,7 +9937,7 @@ export interface operations {
                                     schema: {
                                         name: string;
                                         columns: {
-                                            /** @description The key of the rows that this column shows. */
+                                            /** @description Row key that this column shows. */
                                             key: string;
                                             label?: string;
                                             /**
@@ -9877,15 +9945,15 @@ export interface operations {
                                              * @enum {unknown}
                                              */
                                             field_type: "text" | "select" | "number" | "date" | "tags" | "user" | "richtext";
-                                            /** @description What a select may be. */
+                                            /** @description Allowed values of a select. */
                                             options?: string[];
                                         }[];
-                                        /** @description The field by which a row is recognised: one that is there is not appended again. Null: none. */
+                                        /** @description Field that identifies a row: existing rows are not appended again. null: none. */
                                         dedupe_key_field: string | null;
                                         version: number;
                                     };
                                     total: number;
-                                    /** @description More rows were found than total, and nobody counted them. */
+                                    /** @description There are more matches than total. */
                                     more_than_total?: boolean;
                                     offset?: number | null;
                                     limit?: number;
@@ -9913,7 +9981,7 @@ export interface operations {
                             /** Format: date-time */
                             updated_at?: string;
                         } | null;
-                        /** @description What its datasets are filled from, and how the last refresh went. */
+                        /** @description Links that fill its datasets, with the last refresh. */
                         links: {
                             /** Format: uuid */
                             id: string;
@@ -9927,7 +9995,7 @@ export interface operations {
                             integration_provider: string | null;
                             /**
                              * Format: uuid
-                             * @description Whose connection is used; null where none is.
+                             * @description Whose connection is used; null: none.
                              */
                             integration_user_id: string | null;
                             /** Format: uuid */
@@ -9946,13 +10014,13 @@ export interface operations {
                                 params: {
                                     [key: string]: unknown;
                                 };
-                                /** @description In UTC; null: refreshed by hand. */
+                                /** @description In UTC; null: no schedule. */
                                 refresh_cron: string | null;
                                 dedupe_key_field: string | null;
                                 dedupe_target_field: string | null;
                                 /**
                                  * Format: uuid
-                                 * @description What refreshes it by the schedule.
+                                 * @description The automation that refreshes it.
                                  */
                                 automation_id: string | null;
                                 /** Format: date-time */
@@ -9960,7 +10028,7 @@ export interface operations {
                                 last_rows: number | null;
                                 /** Format: date-time */
                                 last_failed_at: string | null;
-                                /** @description The problem of the last refresh: why it failed, or which rows it left out. */
+                                /** @description Problem of the last refresh: why it failed, or which rows were skipped. */
                                 last_error: {
                                     [key: string]: unknown;
                                 } | null;
@@ -9988,15 +10056,12 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /**
-                     * @description Left out: the dataset called default.
-                     * @default default
-                     */
+                    /** @default default */
                     dataset?: string;
                     rows: {
                         [key: string]: unknown;
                     }[];
-                    /** @description Skip rows whose value of this field is there already. */
+                    /** @description Skip rows whose value of this field exists. */
                     dedupe_key_field?: string;
                 };
             };
@@ -10014,7 +10079,7 @@ export interface operations {
                         dataset: string;
                         row_ids: string[];
                         appended: number;
-                        /** @description Rows that were there already. */
+                        /** @description Rows that existed. */
                         skipped: number;
                         total: number;
                     };
@@ -10066,10 +10131,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /**
-                     * @description Left out: the dataset called default.
-                     * @default default
-                     */
+                    /** @default default */
                     dataset?: string;
                     rows: {
                         /** Format: uuid */
@@ -10134,12 +10196,12 @@ export interface operations {
                         board_id: string;
                         dataset: string;
                         groups: {
-                            /** @description Null: rows without a value. */
+                            /** @description null: rows without a value. */
                             value: string | null;
                             rows: number;
                             number: number | null;
                         }[];
-                        /** @description How many groups there are in all. */
+                        /** @description Total number of groups. */
                         of: number;
                     };
                 };
@@ -10158,10 +10220,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /**
-                     * @description Left out: the dataset called default.
-                     * @default default
-                     */
+                    /** @default default */
                     dataset?: string;
                     row_ids: string[];
                 };
@@ -10198,10 +10257,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /**
-                     * @description Left out: the dataset called default.
-                     * @default default
-                     */
+                    /** @default default */
                     dataset?: string;
                     row_ids: string[];
                 };
@@ -10253,9 +10309,9 @@ export interface operations {
                             updated_at: string;
                             description?: string;
                             prompt?: string;
-                            /** @description The capabilities it may call. */
+                            /** @description Capabilities it can call. */
                             allowed_tools?: string[];
-                            /** @description A JSON Schema of what it is given. */
+                            /** @description JSON Schema of its input. */
                             inputs_schema?: {
                                 [key: string]: unknown;
                             };
@@ -10280,9 +10336,9 @@ export interface operations {
                 "application/json": {
                     description?: string;
                     prompt: string;
-                    /** @description The capabilities it may call. */
+                    /** @description Capabilities it can call. */
                     allowed_tools?: string[];
-                    /** @description A JSON Schema of what it is given. */
+                    /** @description JSON Schema of its input. */
                     inputs_schema?: {
                         [key: string]: unknown;
                     };
@@ -10366,11 +10422,11 @@ export interface operations {
                             title?: string;
                             description?: string;
                             /**
-                             * @description Where each submission becomes a row.
+                             * @description Dataset for submissions.
                              * @default default
                              */
                             dataset: string;
-                            /** @description How the conversation is held. */
+                            /** @description How to conduct the conversation. */
                             instructions?: string;
                             fields?: {
                                 key: string;
@@ -10401,11 +10457,11 @@ export interface operations {
                     title?: string;
                     description?: string;
                     /**
-                     * @description Where each submission becomes a row.
+                     * @description Dataset for submissions.
                      * @default default
                      */
                     dataset?: string;
-                    /** @description How the conversation is held. */
+                    /** @description How to conduct the conversation. */
                     instructions?: string;
                     fields: {
                         key: string;
@@ -10559,7 +10615,7 @@ export interface operations {
                             part: "columns" | "skill" | "form" | "dashboard";
                             name: string;
                             version: number;
-                            /** @description The part was taken away. */
+                            /** @description The part was deleted. */
                             removed: boolean;
                             revert_of: number | null;
                             by: {
@@ -10590,7 +10646,7 @@ export interface operations {
                 "application/json": {
                     /** @enum {unknown} */
                     part: "columns" | "skill" | "form" | "dashboard";
-                    /** @description Of the dataset, skill or form; none for the dashboard. */
+                    /** @description Of the dataset, skill or form; omit for the dashboard. */
                     name?: string;
                     version: number;
                 };
@@ -10648,7 +10704,7 @@ export interface operations {
                             integration_provider: string | null;
                             /**
                              * Format: uuid
-                             * @description Whose connection is used; null where none is.
+                             * @description Whose connection is used; null: none.
                              */
                             integration_user_id: string | null;
                             /** Format: uuid */
@@ -10667,13 +10723,13 @@ export interface operations {
                                 params: {
                                     [key: string]: unknown;
                                 };
-                                /** @description In UTC; null: refreshed by hand. */
+                                /** @description In UTC; null: no schedule. */
                                 refresh_cron: string | null;
                                 dedupe_key_field: string | null;
                                 dedupe_target_field: string | null;
                                 /**
                                  * Format: uuid
-                                 * @description What refreshes it by the schedule.
+                                 * @description The automation that refreshes it.
                                  */
                                 automation_id: string | null;
                                 /** Format: date-time */
@@ -10681,7 +10737,7 @@ export interface operations {
                                 last_rows: number | null;
                                 /** Format: date-time */
                                 last_failed_at: string | null;
-                                /** @description The problem of the last refresh: why it failed, or which rows it left out. */
+                                /** @description Problem of the last refresh: why it failed, or which rows were skipped. */
                                 last_error: {
                                     [key: string]: unknown;
                                 } | null;
@@ -10709,18 +10765,18 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description The adapter: coinmarketcap, github, http_json, ics, monday, rss. */
+                    /** @description An adapter. */
                     kind: string;
-                    /** @description What is read, in the words of the adapter: a url, or owner and repo. */
+                    /** @description What to read, as the adapter expects it: a url, or owner and repo. */
                     ref: {
                         [key: string]: unknown;
                     };
                     display_name: string;
-                    /** @description The connection that must be used, such as github. */
+                    /** @description Connection to use, such as github. */
                     integration_provider?: string;
                     /**
                      * Format: uuid
-                     * @description Whose connection: yours, and nobody else's.
+                     * @description Must be you.
                      */
                     integration_user_id?: string;
                 };
@@ -10746,7 +10802,7 @@ export interface operations {
                         integration_provider: string | null;
                         /**
                          * Format: uuid
-                         * @description Whose connection is used; null where none is.
+                         * @description Whose connection is used; null: none.
                          */
                         integration_user_id: string | null;
                         /** Format: uuid */
@@ -10800,19 +10856,19 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description It is made at once, empty, when it is not there. */
+                    /** @description Created if it does not exist. */
                     dataset_name: string;
                     /** @description Such as github.list_open_prs. */
                     adapter_op: string;
-                    /** @description The arguments of the operation. */
+                    /** @description Arguments of the operation. */
                     params?: {
                         [key: string]: unknown;
                     } | null;
-                    /** @description When to refresh, in UTC. Left out or null: by hand alone. */
+                    /** @description In UTC. Default: no schedule. */
                     refresh_cron?: string | null;
-                    /** @description The field over there that tells one row from another. Left out: the operation's own. */
+                    /** @description Outside field that identifies a row. Default: the operation's own. */
                     dedupe_key_field?: string;
-                    /** @description The column in which it is kept. Left out: of the same name. */
+                    /** @description Column that stores it. Default: the same name. */
                     dedupe_target_field?: string;
                 };
             };
@@ -10836,13 +10892,13 @@ export interface operations {
                         params: {
                             [key: string]: unknown;
                         };
-                        /** @description In UTC; null: refreshed by hand. */
+                        /** @description In UTC; null: no schedule. */
                         refresh_cron: string | null;
                         dedupe_key_field: string | null;
                         dedupe_target_field: string | null;
                         /**
                          * Format: uuid
-                         * @description What refreshes it by the schedule.
+                         * @description The automation that refreshes it.
                          */
                         automation_id: string | null;
                         /** Format: date-time */
@@ -10850,7 +10906,7 @@ export interface operations {
                         last_rows: number | null;
                         /** Format: date-time */
                         last_failed_at: string | null;
-                        /** @description The problem of the last refresh: why it failed, or which rows it left out. */
+                        /** @description Problem of the last refresh: why it failed, or which rows were skipped. */
                         last_error: {
                             [key: string]: unknown;
                         } | null;
@@ -10891,26 +10947,26 @@ export interface operations {
                         /** Format: uuid */
                         board_id: string;
                         dataset: string;
-                        /** @description Rows that the dataset has now. */
+                        /** @description Rows in the dataset now. */
                         total: number;
                         appended: number;
                         updated: number;
-                        /** @description Rows that went away and came back. */
+                        /** @description Rows that were gone and are back. */
                         restored: number;
                         deleted: number;
                         unchanged: number;
-                        /** @description Rows whose key another row of the answer has. */
+                        /** @description Rows with a duplicate key. */
                         duplicates: number;
                         duplicate_keys: string[];
-                        /** @description Rows that could not be read or kept. */
+                        /** @description Rows that could not be read or stored. */
                         left_out: number;
-                        /** @description The first of those, each by its place in the answer. */
+                        /** @description The first of those, by position. */
                         problems: {
                             row?: number;
                             detail?: string;
                             code?: string;
                         }[];
-                        /** @description Fields that have another name here, as the board writes theirs itself. */
+                        /** @description Fields renamed because the board uses their names itself. */
                         renamed: {
                             [key: string]: string;
                         };
@@ -10959,15 +11015,15 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description The adapter: coinmarketcap, github, http_json, ics, monday, rss. */
+                    /** @description An adapter. */
                     kind: string;
-                    /** @description One of its operations. */
+                    /** @description An operation of the adapter. */
                     op: string;
-                    /** @description What is read, in the words of the adapter. */
+                    /** @description What to read, as the adapter expects it. */
                     ref?: {
                         [key: string]: unknown;
                     } | null;
-                    /** @description The arguments of the operation. */
+                    /** @description Arguments of the operation. */
                     params?: {
                         [key: string]: unknown;
                     } | null;
@@ -10987,9 +11043,9 @@ export interface operations {
                         rows: {
                             [key: string]: unknown;
                         }[];
-                        /** @description How many there are. */
+                        /** @description Number of rows. */
                         count: number;
-                        /** @description Whether rows hold only the first. */
+                        /** @description Whether only the first rows are returned. */
                         cut: boolean;
                         /** @description Entries that could not be read as rows. */
                         left_out: number;
@@ -11050,7 +11106,6 @@ export interface operations {
                         pages: {
                             /** Format: uuid */
                             id: string;
-                            /** @description The page's name in this workspace. */
                             slug: string;
                             type: string;
                             title: string;
@@ -11063,7 +11118,7 @@ export interface operations {
                             /** Format: date-time */
                             ingested_at: string;
                         }[];
-                        /** @description The cursor of what comes next; null at the end. */
+                        /** @description Cursor of the next page; null on the last page. */
                         next: string | null;
                     };
                 };
@@ -11080,22 +11135,21 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": {
-                    /** @description Its name here; left out, it is made from the title. */
+                    /** @description Default: made from the title. */
                     slug?: string;
-                    /** @description Such as note or derived; not one of integrations'. */
+                    /** @description Such as note or derived. */
                     type?: string;
                     title?: string;
-                    /** @description The text without front matter. */
+                    /** @description Text without front matter. */
                     body?: string;
-                    /** @description The whole text; its front matter may hold slug, type, title and source_ref too. */
+                    /** @description Full text; front matter can set slug, type, title and source_ref. */
                     markdown?: string;
-                    /** @description Values beside the text. */
                     frontmatter?: {
                         [key: string]: unknown;
                     };
-                    /** @description What it is made from; the same one never makes a second page. */
+                    /** @description Identifies the origin; the same value updates the same page. */
                     source_ref?: string;
-                    /** @description Where it came from, in your own words. */
+                    /** @description Free text about the origin. */
                     provenance?: {
                         [key: string]: unknown;
                     };
@@ -11112,7 +11166,6 @@ export interface operations {
                     "application/json": {
                         /** Format: uuid */
                         id: string;
-                        /** @description The page's name in this workspace. */
                         slug: string;
                         /** @enum {unknown} */
                         became: "created" | "updated" | "ingested_again" | "unchanged";
@@ -11144,7 +11197,6 @@ export interface operations {
                     "application/json": {
                         /** Format: uuid */
                         id: string;
-                        /** @description The page's name in this workspace. */
                         slug: string;
                         type: string;
                         title: string;
@@ -11156,9 +11208,9 @@ export interface operations {
                         updated_at: string;
                         /** Format: date-time */
                         ingested_at: string;
-                        /** @description The whole text with its front matter. */
+                        /** @description Full text with front matter. */
                         markdown?: string;
-                        /** @description The text without front matter. */
+                        /** @description Text without front matter. */
                         body?: string;
                         frontmatter: {
                             [key: string]: unknown;
@@ -11212,7 +11264,6 @@ export interface operations {
                     "application/json": {
                         /** Format: uuid */
                         id: string;
-                        /** @description The page's name in this workspace. */
                         slug: string;
                         changed: boolean;
                     };
@@ -11237,11 +11288,11 @@ export interface operations {
                     title?: string;
                     type?: string;
                     body?: string;
-                    /** @description All values anew; those left out are gone. */
+                    /** @description Replaces all values. */
                     frontmatter?: {
                         [key: string]: unknown;
                     };
-                    /** @description The content that is changed; refused when it is another by now. */
+                    /** @description Hash of the content you read; refused if it changed. */
                     content_hash?: string;
                 };
             };
@@ -11256,7 +11307,6 @@ export interface operations {
                     "application/json": {
                         /** Format: uuid */
                         id: string;
-                        /** @description The page's name in this workspace. */
                         slug: string;
                         /** @enum {unknown} */
                         became: "created" | "updated" | "ingested_again" | "unchanged";
@@ -11292,7 +11342,6 @@ export interface operations {
                     "application/json": {
                         /** Format: uuid */
                         id: string;
-                        /** @description The page's name in this workspace. */
                         slug: string;
                         changed: boolean;
                     };
@@ -11366,7 +11415,6 @@ export interface operations {
                         pages: {
                             /** Format: uuid */
                             id: string;
-                            /** @description The page's name in this workspace. */
                             slug: string;
                             type: string;
                             title: string;
@@ -11385,7 +11433,7 @@ export interface operations {
                                 [key: string]: unknown;
                             };
                         }[];
-                        /** @description The cursor of what comes next; null at the end. */
+                        /** @description Cursor of the next page; null on the last page. */
                         next: string | null;
                     };
                 };
@@ -11419,7 +11467,6 @@ export interface operations {
                         pages: {
                             /** Format: uuid */
                             id: string;
-                            /** @description The page's name in this workspace. */
                             slug: string;
                             type: string;
                             title: string;
@@ -11432,12 +11479,12 @@ export interface operations {
                             /** Format: date-time */
                             ingested_at: string;
                             score: number;
-                            /** @description A part of the body, as plain text. */
+                            /** @description Part of the body as plain text. */
                             snippet: string;
-                            /** @description Where words stand in the snippet: [start, end) in characters. */
+                            /** @description Matches in the snippet: [start, end) in characters. */
                             highlights: number[][];
                         }[];
-                        /** @description The ways that were taken. */
+                        /** @description Search methods used. */
                         used: ("text" | "trigram" | "embedding")[];
                     };
                 };
@@ -11471,7 +11518,6 @@ export interface operations {
                         pages: {
                             /** Format: uuid */
                             id: string;
-                            /** @description The page's name in this workspace. */
                             slug: string;
                             type: string;
                             title: string;
@@ -11484,11 +11530,11 @@ export interface operations {
                             /** Format: date-time */
                             ingested_at: string;
                             score: number;
-                            /** @description A part of the body, as plain text. */
+                            /** @description Part of the body as plain text. */
                             snippet: string;
-                            /** @description Where words stand in the snippet: [start, end) in characters. */
+                            /** @description Matches in the snippet: [start, end) in characters. */
                             highlights: number[][];
-                            /** @description For each way that found it: its place there, and its score there. */
+                            /** @description Rank and score per search method. */
                             parts: {
                                 [key: string]: {
                                     place: number;
@@ -11496,11 +11542,11 @@ export interface operations {
                                 };
                             };
                         }[];
-                        /** @description The ways that were taken. */
+                        /** @description Search methods used. */
                         used: ("text" | "trigram" | "embedding")[];
-                        /** @description The model behind the vectors, if used. */
+                        /** @description Embedding model, if used. */
                         model: string | null;
-                        /** @description Why a way was not taken. */
+                        /** @description Why a search method was not used. */
                         note: string | null;
                     };
                 };
@@ -11517,15 +11563,15 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": {
-                    /** @description What to look for. */
+                    /** @description What to find. */
                     q?: string;
-                    /** @description Another name for q. */
+                    /** @description Alias of q. */
                     query?: string;
-                    /** @description Another name for q. */
+                    /** @description Alias of q. */
                     text?: string;
-                    /** @description Only pages with at least one of these in the tags of their front matter. */
+                    /** @description Pages with at least one of these tags. */
                     tags?: string[];
-                    /** @description Only pages that came in or changed at this moment or later, such as 2026-01-31T09:00:00Z, or since the beginning of a day in UTC. */
+                    /** @description Pages added or changed since this time (2026-01-31T09:00:00Z) or day in UTC. */
                     since?: string;
                     type?: string;
                     /** @default 20 */
@@ -11544,7 +11590,6 @@ export interface operations {
                         pages: {
                             /** Format: uuid */
                             id: string;
-                            /** @description The page's name in this workspace. */
                             slug: string;
                             type: string;
                             title: string;
@@ -11557,11 +11602,11 @@ export interface operations {
                             /** Format: date-time */
                             ingested_at: string;
                             score: number;
-                            /** @description A part of the body, as plain text. */
+                            /** @description Part of the body as plain text. */
                             snippet: string;
-                            /** @description Where words stand in the snippet: [start, end) in characters. */
+                            /** @description Matches in the snippet: [start, end) in characters. */
                             highlights: number[][];
-                            /** @description For each way that found it: its place there, and its score there. */
+                            /** @description Rank and score per search method. */
                             parts: {
                                 [key: string]: {
                                     place: number;
@@ -11569,11 +11614,11 @@ export interface operations {
                                 };
                             };
                         }[];
-                        /** @description The ways that were taken. */
+                        /** @description Search methods used. */
                         used: ("text" | "trigram" | "embedding")[];
-                        /** @description The model behind the vectors, if used. */
+                        /** @description Embedding model, if used. */
                         model: string | null;
-                        /** @description Why a way was not taken. */
+                        /** @description Why a search method was not used. */
                         note: string | null;
                     };
                 };
@@ -11660,7 +11705,7 @@ export interface operations {
                         /** Format: date */
                         to: string;
                         /**
-                         * @description Where a day begins and ends.
+                         * @description Time zone of the days.
                          * @constant
                          */
                         zone: "UTC";
@@ -11668,10 +11713,10 @@ export interface operations {
                             asks: number;
                             input_tokens: number;
                             output_tokens: number;
-                            /** @description How much of what was read had been read before. */
+                            /** @description Input tokens read from the provider's cache. */
                             cached_tokens: number;
                             cost_usd: number;
-                            /** @description The part of the cost that scripts said themselves. */
+                            /** @description The part of the cost reported by scripts. */
                             reported_usd: number;
                         };
                         days: {
@@ -11680,10 +11725,10 @@ export interface operations {
                             asks: number;
                             input_tokens: number;
                             output_tokens: number;
-                            /** @description How much of what was read had been read before. */
+                            /** @description Input tokens read from the provider's cache. */
                             cached_tokens: number;
                             cost_usd: number;
-                            /** @description The part of the cost that scripts said themselves. */
+                            /** @description The part of the cost reported by scripts. */
                             reported_usd: number;
                         }[];
                         automations: {
@@ -11693,10 +11738,10 @@ export interface operations {
                             asks: number;
                             input_tokens: number;
                             output_tokens: number;
-                            /** @description How much of what was read had been read before. */
+                            /** @description Input tokens read from the provider's cache. */
                             cached_tokens: number;
                             cost_usd: number;
-                            /** @description The part of the cost that scripts said themselves. */
+                            /** @description The part of the cost reported by scripts. */
                             reported_usd: number;
                         }[];
                         models: {
@@ -11705,10 +11750,10 @@ export interface operations {
                             asks: number;
                             input_tokens: number;
                             output_tokens: number;
-                            /** @description How much of what was read had been read before. */
+                            /** @description Input tokens read from the provider's cache. */
                             cached_tokens: number;
                             cost_usd: number;
-                            /** @description The part of the cost that scripts said themselves. */
+                            /** @description The part of the cost reported by scripts. */
                             reported_usd: number;
                         }[];
                         callers: {
@@ -11716,10 +11761,10 @@ export interface operations {
                             asks: number;
                             input_tokens: number;
                             output_tokens: number;
-                            /** @description How much of what was read had been read before. */
+                            /** @description Input tokens read from the provider's cache. */
                             cached_tokens: number;
                             cost_usd: number;
-                            /** @description The part of the cost that scripts said themselves. */
+                            /** @description The part of the cost reported by scripts. */
                             reported_usd: number;
                         }[];
                     };
@@ -11732,7 +11777,7 @@ export interface operations {
             query?: {
                 /** @description The first day, in UTC. */
                 from?: string | null;
-                /** @description The last day; left out: today. */
+                /** @description Last day. Default: today. */
                 to?: string | null;
                 /** @description Only of its runs. */
                 automation_id?: string | null;
@@ -11868,7 +11913,7 @@ export interface operations {
                             /** @enum {unknown} */
                             auth: "none" | "bearer" | "oauth";
                             /**
-                             * @description sign_in: it waits for somebody to sign in there.
+                             * @description sign_in: a person has to sign in.
                              * @enum {unknown}
                              */
                             health: "ok" | "failing" | "sign_in" | "unknown";
@@ -11917,12 +11962,12 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description What its tools are called by: alias.tool. */
+                    /** @description Prefix of its tools: alias.tool. */
                     alias: string;
-                    /** @description Where the server is, such as https://example.com/mcp. */
+                    /** @description Such as https://example.com/mcp. */
                     server_url: string;
                     /**
-                     * @description Left out: bearer with a token, none without.
+                     * @description Default: bearer with a token, otherwise none.
                      * @enum {unknown}
                      */
                     auth?: "none" | "bearer" | "oauth";
@@ -11930,7 +11975,7 @@ export interface operations {
                     client_id?: string;
                     client_secret?: string;
                     /**
-                     * @description Whether connecting agrees to the tools that are there now; false: they wait until somebody has looked at them.
+                     * @description Agree to the current tools. false: they wait for agree_to_tools.
                      * @default true
                      */
                     agree?: boolean;
@@ -11955,7 +12000,7 @@ export interface operations {
                             /** @enum {unknown} */
                             auth: "none" | "bearer" | "oauth";
                             /**
-                             * @description sign_in: it waits for somebody to sign in there.
+                             * @description sign_in: a person has to sign in.
                              * @enum {unknown}
                              */
                             health: "ok" | "failing" | "sign_in" | "unknown";
@@ -11991,7 +12036,7 @@ export interface operations {
                         };
                         tools: {
                             name: string;
-                            /** @description By which steps, agents and scripts call it. */
+                            /** @description Name for steps, agents and scripts. */
                             capability: string;
                             /** @enum {unknown} */
                             state: "agreed" | "new" | "changed" | "gone" | "refused";
@@ -11999,21 +12044,21 @@ export interface operations {
                             description: string;
                             /** @enum {unknown} */
                             effect: "read" | "send";
-                            /** @description What tells that. */
+                            /** @description How the effect was determined. */
                             effect_because: string;
                             /** @description READS, WRITES, DELETES and USER_VISIBLE. */
                             side_effects: string[];
-                            /** @description What the server says of it: readOnlyHint, destructiveHint and others. */
+                            /** @description Hints of the server: readOnlyHint, destructiveHint and others. */
                             hints: {
                                 [key: string]: unknown;
                             };
-                            /** @description As it was shown: what has changed since then is not agreed to. */
+                            /** @description As shown; a tool that changed since is not accepted. */
                             hash: string;
-                            /** @description What is otherwise than what was agreed to; of many tools that changed it is told for the first ones, and for each that is asked for by itself. */
+                            /** @description Changes since it was agreed to; with many changed tools, only for the first ones and for a tool requested by name. */
                             differences: string[];
-                            /** @description Why it cannot be used at all. */
+                            /** @description Why it cannot be used. */
                             reason: string | null;
-                            /** @description The automations that were granted it. */
+                            /** @description Automations with a grant for it. */
                             used_by: string[];
                             /** Format: date-time */
                             agreed_at: string | null;
@@ -12026,9 +12071,9 @@ export interface operations {
                                 [key: string]: unknown;
                             } | null;
                         }[];
-                        /** @description Where to sign in first; its tools are looked at after that. */
+                        /** @description Sign in here first; its tools are listed after that. */
                         sign_in_url: string | null;
-                        /** @description The automations that were granted tools under this alias before. If there are any, nothing is agreed to by connecting. */
+                        /** @description Automations with grants under this alias. If there are any, connecting agrees to no tools. */
                         inherited_by: string[];
                     };
                 };
@@ -12065,7 +12110,7 @@ export interface operations {
                             /** @enum {unknown} */
                             auth: "none" | "bearer" | "oauth";
                             /**
-                             * @description sign_in: it waits for somebody to sign in there.
+                             * @description sign_in: a person has to sign in.
                              * @enum {unknown}
                              */
                             health: "ok" | "failing" | "sign_in" | "unknown";
@@ -12101,7 +12146,7 @@ export interface operations {
                         };
                         tools: {
                             name: string;
-                            /** @description By which steps, agents and scripts call it. */
+                            /** @description Name for steps, agents and scripts. */
                             capability: string;
                             /** @enum {unknown} */
                             state: "agreed" | "new" | "changed" | "gone" | "refused";
@@ -12109,21 +12154,21 @@ export interface operations {
                             description: string;
                             /** @enum {unknown} */
                             effect: "read" | "send";
-                            /** @description What tells that. */
+                            /** @description How the effect was determined. */
                             effect_because: string;
                             /** @description READS, WRITES, DELETES and USER_VISIBLE. */
                             side_effects: string[];
-                            /** @description What the server says of it: readOnlyHint, destructiveHint and others. */
+                            /** @description Hints of the server: readOnlyHint, destructiveHint and others. */
                             hints: {
                                 [key: string]: unknown;
                             };
-                            /** @description As it was shown: what has changed since then is not agreed to. */
+                            /** @description As shown; a tool that changed since is not accepted. */
                             hash: string;
-                            /** @description What is otherwise than what was agreed to; of many tools that changed it is told for the first ones, and for each that is asked for by itself. */
+                            /** @description Changes since it was agreed to; with many changed tools, only for the first ones and for a tool requested by name. */
                             differences: string[];
-                            /** @description Why it cannot be used at all. */
+                            /** @description Why it cannot be used. */
                             reason: string | null;
-                            /** @description The automations that were granted it. */
+                            /** @description Automations with a grant for it. */
                             used_by: string[];
                             /** Format: date-time */
                             agreed_at: string | null;
@@ -12197,7 +12242,7 @@ export interface operations {
                             /** @enum {unknown} */
                             auth: "none" | "bearer" | "oauth";
                             /**
-                             * @description sign_in: it waits for somebody to sign in there.
+                             * @description sign_in: a person has to sign in.
                              * @enum {unknown}
                              */
                             health: "ok" | "failing" | "sign_in" | "unknown";
@@ -12233,7 +12278,7 @@ export interface operations {
                         };
                         tools: {
                             name: string;
-                            /** @description By which steps, agents and scripts call it. */
+                            /** @description Name for steps, agents and scripts. */
                             capability: string;
                             /** @enum {unknown} */
                             state: "agreed" | "new" | "changed" | "gone" | "refused";
@@ -12241,21 +12286,21 @@ export interface operations {
                             description: string;
                             /** @enum {unknown} */
                             effect: "read" | "send";
-                            /** @description What tells that. */
+                            /** @description How the effect was determined. */
                             effect_because: string;
                             /** @description READS, WRITES, DELETES and USER_VISIBLE. */
                             side_effects: string[];
-                            /** @description What the server says of it: readOnlyHint, destructiveHint and others. */
+                            /** @description Hints of the server: readOnlyHint, destructiveHint and others. */
                             hints: {
                                 [key: string]: unknown;
                             };
-                            /** @description As it was shown: what has changed since then is not agreed to. */
+                            /** @description As shown; a tool that changed since is not accepted. */
                             hash: string;
-                            /** @description What is otherwise than what was agreed to; of many tools that changed it is told for the first ones, and for each that is asked for by itself. */
+                            /** @description Changes since it was agreed to; with many changed tools, only for the first ones and for a tool requested by name. */
                             differences: string[];
-                            /** @description Why it cannot be used at all. */
+                            /** @description Why it cannot be used. */
                             reason: string | null;
-                            /** @description The automations that were granted it. */
+                            /** @description Automations with a grant for it. */
                             used_by: string[];
                             /** Format: date-time */
                             agreed_at: string | null;
@@ -12287,7 +12332,7 @@ export interface operations {
                 "application/json": {
                     tools: {
                         name: string;
-                        /** @description As it was shown: what has changed since then is not agreed to. */
+                        /** @description As shown; a tool that changed since is not accepted. */
                         hash: string;
                     }[];
                 };
@@ -12311,7 +12356,7 @@ export interface operations {
                             /** @enum {unknown} */
                             auth: "none" | "bearer" | "oauth";
                             /**
-                             * @description sign_in: it waits for somebody to sign in there.
+                             * @description sign_in: a person has to sign in.
                              * @enum {unknown}
                              */
                             health: "ok" | "failing" | "sign_in" | "unknown";
@@ -12347,7 +12392,7 @@ export interface operations {
                         };
                         tools: {
                             name: string;
-                            /** @description By which steps, agents and scripts call it. */
+                            /** @description Name for steps, agents and scripts. */
                             capability: string;
                             /** @enum {unknown} */
                             state: "agreed" | "new" | "changed" | "gone" | "refused";
@@ -12355,21 +12400,21 @@ export interface operations {
                             description: string;
                             /** @enum {unknown} */
                             effect: "read" | "send";
-                            /** @description What tells that. */
+                            /** @description How the effect was determined. */
                             effect_because: string;
                             /** @description READS, WRITES, DELETES and USER_VISIBLE. */
                             side_effects: string[];
-                            /** @description What the server says of it: readOnlyHint, destructiveHint and others. */
+                            /** @description Hints of the server: readOnlyHint, destructiveHint and others. */
                             hints: {
                                 [key: string]: unknown;
                             };
-                            /** @description As it was shown: what has changed since then is not agreed to. */
+                            /** @description As shown; a tool that changed since is not accepted. */
                             hash: string;
-                            /** @description What is otherwise than what was agreed to; of many tools that changed it is told for the first ones, and for each that is asked for by itself. */
+                            /** @description Changes since it was agreed to; with many changed tools, only for the first ones and for a tool requested by name. */
                             differences: string[];
-                            /** @description Why it cannot be used at all. */
+                            /** @description Why it cannot be used. */
                             reason: string | null;
-                            /** @description The automations that were granted it. */
+                            /** @description Automations with a grant for it. */
                             used_by: string[];
                             /** Format: date-time */
                             agreed_at: string | null;
@@ -12421,7 +12466,7 @@ export interface operations {
                             /** @enum {unknown} */
                             auth: "none" | "bearer" | "oauth";
                             /**
-                             * @description sign_in: it waits for somebody to sign in there.
+                             * @description sign_in: a person has to sign in.
                              * @enum {unknown}
                              */
                             health: "ok" | "failing" | "sign_in" | "unknown";
@@ -12457,7 +12502,7 @@ export interface operations {
                         };
                         tools: {
                             name: string;
-                            /** @description By which steps, agents and scripts call it. */
+                            /** @description Name for steps, agents and scripts. */
                             capability: string;
                             /** @enum {unknown} */
                             state: "agreed" | "new" | "changed" | "gone" | "refused";
@@ -12465,21 +12510,21 @@ export interface operations {
                             description: string;
                             /** @enum {unknown} */
                             effect: "read" | "send";
-                            /** @description What tells that. */
+                            /** @description How the effect was determined. */
                             effect_because: string;
                             /** @description READS, WRITES, DELETES and USER_VISIBLE. */
                             side_effects: string[];
-                            /** @description What the server says of it: readOnlyHint, destructiveHint and others. */
+                            /** @description Hints of the server: readOnlyHint, destructiveHint and others. */
                             hints: {
                                 [key: string]: unknown;
                             };
-                            /** @description As it was shown: what has changed since then is not agreed to. */
+                            /** @description As shown; a tool that changed since is not accepted. */
                             hash: string;
-                            /** @description What is otherwise than what was agreed to; of many tools that changed it is told for the first ones, and for each that is asked for by itself. */
+                            /** @description Changes since it was agreed to; with many changed tools, only for the first ones and for a tool requested by name. */
                             differences: string[];
-                            /** @description Why it cannot be used at all. */
+                            /** @description Why it cannot be used. */
                             reason: string | null;
-                            /** @description The automations that were granted it. */
+                            /** @description Automations with a grant for it. */
                             used_by: string[];
                             /** Format: date-time */
                             agreed_at: string | null;
@@ -12511,7 +12556,7 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description What it does, above what can be guessed; null: guess again.
+                     * @description Overrides the detected effect; null: detect again.
                      * @enum {unknown}
                      */
                     effect: "read" | "send" | null;
@@ -12536,7 +12581,7 @@ export interface operations {
                             /** @enum {unknown} */
                             auth: "none" | "bearer" | "oauth";
                             /**
-                             * @description sign_in: it waits for somebody to sign in there.
+                             * @description sign_in: a person has to sign in.
                              * @enum {unknown}
                              */
                             health: "ok" | "failing" | "sign_in" | "unknown";
@@ -12572,7 +12617,7 @@ export interface operations {
                         };
                         tools: {
                             name: string;
-                            /** @description By which steps, agents and scripts call it. */
+                            /** @description Name for steps, agents and scripts. */
                             capability: string;
                             /** @enum {unknown} */
                             state: "agreed" | "new" | "changed" | "gone" | "refused";
@@ -12580,21 +12625,21 @@ export interface operations {
                             description: string;
                             /** @enum {unknown} */
                             effect: "read" | "send";
-                            /** @description What tells that. */
+                            /** @description How the effect was determined. */
                             effect_because: string;
                             /** @description READS, WRITES, DELETES and USER_VISIBLE. */
                             side_effects: string[];
-                            /** @description What the server says of it: readOnlyHint, destructiveHint and others. */
+                            /** @description Hints of the server: readOnlyHint, destructiveHint and others. */
                             hints: {
                                 [key: string]: unknown;
                             };
-                            /** @description As it was shown: what has changed since then is not agreed to. */
+                            /** @description As shown; a tool that changed since is not accepted. */
                             hash: string;
-                            /** @description What is otherwise than what was agreed to; of many tools that changed it is told for the first ones, and for each that is asked for by itself. */
+                            /** @description Changes since it was agreed to; with many changed tools, only for the first ones and for a tool requested by name. */
                             differences: string[];
-                            /** @description Why it cannot be used at all. */
+                            /** @description Why it cannot be used. */
                             reason: string | null;
-                            /** @description The automations that were granted it. */
+                            /** @description Automations with a grant for it. */
                             used_by: string[];
                             /** Format: date-time */
                             agreed_at: string | null;
@@ -12646,7 +12691,7 @@ export interface operations {
                             /** @enum {unknown} */
                             auth: "none" | "bearer" | "oauth";
                             /**
-                             * @description sign_in: it waits for somebody to sign in there.
+                             * @description sign_in: a person has to sign in.
                              * @enum {unknown}
                              */
                             health: "ok" | "failing" | "sign_in" | "unknown";
@@ -12682,7 +12727,7 @@ export interface operations {
                         };
                         tools: {
                             name: string;
-                            /** @description By which steps, agents and scripts call it. */
+                            /** @description Name for steps, agents and scripts. */
                             capability: string;
                             /** @enum {unknown} */
                             state: "agreed" | "new" | "changed" | "gone" | "refused";
@@ -12690,21 +12735,21 @@ export interface operations {
                             description: string;
                             /** @enum {unknown} */
                             effect: "read" | "send";
-                            /** @description What tells that. */
+                            /** @description How the effect was determined. */
                             effect_because: string;
                             /** @description READS, WRITES, DELETES and USER_VISIBLE. */
                             side_effects: string[];
-                            /** @description What the server says of it: readOnlyHint, destructiveHint and others. */
+                            /** @description Hints of the server: readOnlyHint, destructiveHint and others. */
                             hints: {
                                 [key: string]: unknown;
                             };
-                            /** @description As it was shown: what has changed since then is not agreed to. */
+                            /** @description As shown; a tool that changed since is not accepted. */
                             hash: string;
-                            /** @description What is otherwise than what was agreed to; of many tools that changed it is told for the first ones, and for each that is asked for by itself. */
+                            /** @description Changes since it was agreed to; with many changed tools, only for the first ones and for a tool requested by name. */
                             differences: string[];
-                            /** @description Why it cannot be used at all. */
+                            /** @description Why it cannot be used. */
                             reason: string | null;
-                            /** @description The automations that were granted it. */
+                            /** @description Automations with a grant for it. */
                             used_by: string[];
                             /** Format: date-time */
                             agreed_at: string | null;
@@ -12807,7 +12852,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         integrations: {
-                            /** @description The source key for fetch and act. */
+                            /** @description Source key for fetch and act. */
                             name: string;
                             label: string;
                             oauth_provider: string | null;
@@ -12822,17 +12867,17 @@ export interface operations {
                             connected: boolean;
                             description: string;
                             /**
-                             * @description reconnect: connect it again. not_needed: nobody has to connect. operator: the operator has not set it up. secret_missing: it needs a secret.
+                             * @description reconnect: connect it again. not_needed: no connection is needed. operator: the operator has not configured it. secret_missing: it needs a secret.
                              * @enum {unknown}
                              */
                             state: "ready" | "reconnect" | "not_connected" | "not_needed" | "operator" | "secret_missing";
-                            /** @description Who the connection is over there. */
+                            /** @description The account at the provider. */
                             account: string | null;
                             /** @enum {unknown} */
                             tier: "bronze" | "silver" | "gold";
                             /** @enum {unknown} */
                             auth: "none" | "operator" | "secret" | "token" | "oauth";
-                            /** @description How somebody is let in. */
+                            /** @description How to authenticate. */
                             how: string;
                             fields: {
                                 name: string;
@@ -12844,14 +12889,14 @@ export interface operations {
                                 type: "string" | "integer" | "boolean";
                                 default: string | number | boolean | null;
                             }[];
-                            /** @description The page on which it is connected. */
+                            /** @description The page to connect it. */
                             connect_url: string;
                             connection: {
                                 /** Format: uuid */
                                 id: string;
                                 label: string;
                                 /**
-                                 * @description reconnect: it is not let in until somebody connects it again.
+                                 * @description reconnect: access is denied until it is connected again.
                                  * @enum {unknown}
                                  */
                                 health: "ok" | "failing" | "reconnect" | "unknown";
@@ -12871,18 +12916,18 @@ export interface operations {
                                 };
                                 /**
                                  * Format: date-time
-                                 * @description It is renewed before that by itself.
+                                 * @description It is refreshed before.
                                  */
                                 access_ends_at: string | null;
                                 /** Format: date-time */
                                 connected_at: string;
                                 /**
                                  * Format: uuid
-                                 * @description What reads from it again and again, if watch_integration was asked for that.
+                                 * @description The automation of watch_integration, if any.
                                  */
                                 automation_id: string | null;
                                 /**
-                                 * @description workspace: every member's automations may use it.
+                                 * @description workspace: every member's automations can use it.
                                  * @enum {unknown}
                                  */
                                 owner: "member" | "workspace";
@@ -12892,14 +12937,14 @@ export interface operations {
                                  */
                                 held_by: string;
                             } | null;
-                            /** @description What boards can be linked to. */
+                            /** @description What boards can link to. */
                             adapters: {
                                 kind: string;
                                 label: string;
                                 description: string;
                                 /** @enum {unknown} */
                                 connection: "needed" | "used" | "none";
-                                /** @description What a reference consists of. */
+                                /** @description Parts of a ref. */
                                 fields: {
                                     name: string;
                                     label: string;
@@ -12910,14 +12955,14 @@ export interface operations {
                                     id: string;
                                     label: string;
                                     description: string;
-                                    /** @description Arguments to begin with. */
+                                    /** @description Example arguments. */
                                     sample: {
                                         [key: string]: unknown;
                                     };
                                 }[];
                             }[];
                             /**
-                             * @description How a member is asked there. chat: in the chat that they link with their connection; account: as the account that they link; null: they cannot be.
+                             * @description How members are asked there. chat: in the chat that they link with their connection; account: as the account that they link; null: not possible.
                              * @enum {unknown}
                              */
                             prompts_over: "chat" | "account" | null;
@@ -12939,14 +12984,14 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": {
-                    /** @description What it asks for, by name; list_integrations tells which. Secret ones go into the vault. Of an account that was signed in for, what it is to follow. */
+                    /** @description Values by name; list_integrations lists them. Secrets are stored in the vault. After a sign-in: what to follow. */
                     fields?: {
                         [key: string]: string | number | boolean;
                     };
-                    /** @description What you call it; left out: the integration's name. */
+                    /** @description Default: the integration's name. */
                     label?: string;
                     /**
-                     * @description Share it with the workspace, as share_integration_connection does.
+                     * @description Also call share_integration_connection.
                      * @default false
                      */
                     share?: boolean;
@@ -12962,7 +13007,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         integration: {
-                            /** @description The source key for fetch and act. */
+                            /** @description Source key for fetch and act. */
                             name: string;
                             label: string;
                             oauth_provider: string | null;
@@ -12977,17 +13022,17 @@ export interface operations {
                             connected: boolean;
                             description: string;
                             /**
-                             * @description reconnect: connect it again. not_needed: nobody has to connect. operator: the operator has not set it up. secret_missing: it needs a secret.
+                             * @description reconnect: connect it again. not_needed: no connection is needed. operator: the operator has not configured it. secret_missing: it needs a secret.
                              * @enum {unknown}
                              */
                             state: "ready" | "reconnect" | "not_connected" | "not_needed" | "operator" | "secret_missing";
-                            /** @description Who the connection is over there. */
+                            /** @description The account at the provider. */
                             account: string | null;
                             /** @enum {unknown} */
                             tier: "bronze" | "silver" | "gold";
                             /** @enum {unknown} */
                             auth: "none" | "operator" | "secret" | "token" | "oauth";
-                            /** @description How somebody is let in. */
+                            /** @description How to authenticate. */
                             how: string;
                             fields: {
                                 name: string;
@@ -12999,14 +13044,14 @@ export interface operations {
                                 type: "string" | "integer" | "boolean";
                                 default: string | number | boolean | null;
                             }[];
-                            /** @description The page on which it is connected. */
+                            /** @description The page to connect it. */
                             connect_url: string;
                             connection: {
                                 /** Format: uuid */
                                 id: string;
                                 label: string;
                                 /**
-                                 * @description reconnect: it is not let in until somebody connects it again.
+                                 * @description reconnect: access is denied until it is connected again.
                                  * @enum {unknown}
                                  */
                                 health: "ok" | "failing" | "reconnect" | "unknown";
@@ -13026,18 +13071,18 @@ export interface operations {
                                 };
                                 /**
                                  * Format: date-time
-                                 * @description It is renewed before that by itself.
+                                 * @description It is refreshed before.
                                  */
                                 access_ends_at: string | null;
                                 /** Format: date-time */
                                 connected_at: string;
                                 /**
                                  * Format: uuid
-                                 * @description What reads from it again and again, if watch_integration was asked for that.
+                                 * @description The automation of watch_integration, if any.
                                  */
                                 automation_id: string | null;
                                 /**
-                                 * @description workspace: every member's automations may use it.
+                                 * @description workspace: every member's automations can use it.
                                  * @enum {unknown}
                                  */
                                 owner: "member" | "workspace";
@@ -13047,14 +13092,14 @@ export interface operations {
                                  */
                                 held_by: string;
                             } | null;
-                            /** @description What boards can be linked to. */
+                            /** @description What boards can link to. */
                             adapters: {
                                 kind: string;
                                 label: string;
                                 description: string;
                                 /** @enum {unknown} */
                                 connection: "needed" | "used" | "none";
-                                /** @description What a reference consists of. */
+                                /** @description Parts of a ref. */
                                 fields: {
                                     name: string;
                                     label: string;
@@ -13065,19 +13110,19 @@ export interface operations {
                                     id: string;
                                     label: string;
                                     description: string;
-                                    /** @description Arguments to begin with. */
+                                    /** @description Example arguments. */
                                     sample: {
                                         [key: string]: unknown;
                                     };
                                 }[];
                             }[];
                             /**
-                             * @description How a member is asked there. chat: in the chat that they link with their connection; account: as the account that they link; null: they cannot be.
+                             * @description How members are asked there. chat: in the chat that they link with their connection; account: as the account that they link; null: not possible.
                              * @enum {unknown}
                              */
                             prompts_over: "chat" | "account" | null;
                         };
-                        /** @description Where to sign in, in the browser in which you use Mainspring; it is connected once you come back. */
+                        /** @description Open it in the browser where you use Mainspring; it is connected when you return. */
                         sign_in_url: string | null;
                         note: string | null;
                     };
@@ -13108,7 +13153,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         sign_in_url: string;
-                        /** @description Where you come back to. */
+                        /** @description Where the provider returns to. */
                         redirect_url: string;
                     };
                 };
@@ -13144,7 +13189,7 @@ export interface operations {
                             suggestion?: string | null;
                         } | null;
                         integration: {
-                            /** @description The source key for fetch and act. */
+                            /** @description Source key for fetch and act. */
                             name: string;
                             label: string;
                             oauth_provider: string | null;
@@ -13159,17 +13204,17 @@ export interface operations {
                             connected: boolean;
                             description: string;
                             /**
-                             * @description reconnect: connect it again. not_needed: nobody has to connect. operator: the operator has not set it up. secret_missing: it needs a secret.
+                             * @description reconnect: connect it again. not_needed: no connection is needed. operator: the operator has not configured it. secret_missing: it needs a secret.
                              * @enum {unknown}
                              */
                             state: "ready" | "reconnect" | "not_connected" | "not_needed" | "operator" | "secret_missing";
-                            /** @description Who the connection is over there. */
+                            /** @description The account at the provider. */
                             account: string | null;
                             /** @enum {unknown} */
                             tier: "bronze" | "silver" | "gold";
                             /** @enum {unknown} */
                             auth: "none" | "operator" | "secret" | "token" | "oauth";
-                            /** @description How somebody is let in. */
+                            /** @description How to authenticate. */
                             how: string;
                             fields: {
                                 name: string;
@@ -13181,14 +13226,14 @@ export interface operations {
                                 type: "string" | "integer" | "boolean";
                                 default: string | number | boolean | null;
                             }[];
-                            /** @description The page on which it is connected. */
+                            /** @description The page to connect it. */
                             connect_url: string;
                             connection: {
                                 /** Format: uuid */
                                 id: string;
                                 label: string;
                                 /**
-                                 * @description reconnect: it is not let in until somebody connects it again.
+                                 * @description reconnect: access is denied until it is connected again.
                                  * @enum {unknown}
                                  */
                                 health: "ok" | "failing" | "reconnect" | "unknown";
@@ -13208,18 +13253,18 @@ export interface operations {
                                 };
                                 /**
                                  * Format: date-time
-                                 * @description It is renewed before that by itself.
+                                 * @description It is refreshed before.
                                  */
                                 access_ends_at: string | null;
                                 /** Format: date-time */
                                 connected_at: string;
                                 /**
                                  * Format: uuid
-                                 * @description What reads from it again and again, if watch_integration was asked for that.
+                                 * @description The automation of watch_integration, if any.
                                  */
                                 automation_id: string | null;
                                 /**
-                                 * @description workspace: every member's automations may use it.
+                                 * @description workspace: every member's automations can use it.
                                  * @enum {unknown}
                                  */
                                 owner: "member" | "workspace";
@@ -13229,14 +13274,14 @@ export interface operations {
                                  */
                                 held_by: string;
                             } | null;
-                            /** @description What boards can be linked to. */
+                            /** @description What boards can link to. */
                             adapters: {
                                 kind: string;
                                 label: string;
                                 description: string;
                                 /** @enum {unknown} */
                                 connection: "needed" | "used" | "none";
-                                /** @description What a reference consists of. */
+                                /** @description Parts of a ref. */
                                 fields: {
                                     name: string;
                                     label: string;
@@ -13247,14 +13292,14 @@ export interface operations {
                                     id: string;
                                     label: string;
                                     description: string;
-                                    /** @description Arguments to begin with. */
+                                    /** @description Example arguments. */
                                     sample: {
                                         [key: string]: unknown;
                                     };
                                 }[];
                             }[];
                             /**
-                             * @description How a member is asked there. chat: in the chat that they link with their connection; account: as the account that they link; null: they cannot be.
+                             * @description How members are asked there. chat: in the chat that they link with their connection; account: as the account that they link; null: not possible.
                              * @enum {unknown}
                              */
                             prompts_over: "chat" | "account" | null;
@@ -13288,7 +13333,7 @@ export interface operations {
                     "application/json": {
                         shared: boolean;
                         integration: {
-                            /** @description The source key for fetch and act. */
+                            /** @description Source key for fetch and act. */
                             name: string;
                             label: string;
                             oauth_provider: string | null;
@@ -13303,17 +13348,17 @@ export interface operations {
                             connected: boolean;
                             description: string;
                             /**
-                             * @description reconnect: connect it again. not_needed: nobody has to connect. operator: the operator has not set it up. secret_missing: it needs a secret.
+                             * @description reconnect: connect it again. not_needed: no connection is needed. operator: the operator has not configured it. secret_missing: it needs a secret.
                              * @enum {unknown}
                              */
                             state: "ready" | "reconnect" | "not_connected" | "not_needed" | "operator" | "secret_missing";
-                            /** @description Who the connection is over there. */
+                            /** @description The account at the provider. */
                             account: string | null;
                             /** @enum {unknown} */
                             tier: "bronze" | "silver" | "gold";
                             /** @enum {unknown} */
                             auth: "none" | "operator" | "secret" | "token" | "oauth";
-                            /** @description How somebody is let in. */
+                            /** @description How to authenticate. */
                             how: string;
                             fields: {
                                 name: string;
@@ -13325,14 +13370,14 @@ export interface operations {
                                 type: "string" | "integer" | "boolean";
                                 default: string | number | boolean | null;
                             }[];
-                            /** @description The page on which it is connected. */
+                            /** @description The page to connect it. */
                             connect_url: string;
                             connection: {
                                 /** Format: uuid */
                                 id: string;
                                 label: string;
                                 /**
-                                 * @description reconnect: it is not let in until somebody connects it again.
+                                 * @description reconnect: access is denied until it is connected again.
                                  * @enum {unknown}
                                  */
                                 health: "ok" | "failing" | "reconnect" | "unknown";
@@ -13352,18 +13397,18 @@ export interface operations {
                                 };
                                 /**
                                  * Format: date-time
-                                 * @description It is renewed before that by itself.
+                                 * @description It is refreshed before.
                                  */
                                 access_ends_at: string | null;
                                 /** Format: date-time */
                                 connected_at: string;
                                 /**
                                  * Format: uuid
-                                 * @description What reads from it again and again, if watch_integration was asked for that.
+                                 * @description The automation of watch_integration, if any.
                                  */
                                 automation_id: string | null;
                                 /**
-                                 * @description workspace: every member's automations may use it.
+                                 * @description workspace: every member's automations can use it.
                                  * @enum {unknown}
                                  */
                                 owner: "member" | "workspace";
@@ -13373,14 +13418,14 @@ export interface operations {
                                  */
                                 held_by: string;
                             } | null;
-                            /** @description What boards can be linked to. */
+                            /** @description What boards can link to. */
                             adapters: {
                                 kind: string;
                                 label: string;
                                 description: string;
                                 /** @enum {unknown} */
                                 connection: "needed" | "used" | "none";
-                                /** @description What a reference consists of. */
+                                /** @description Parts of a ref. */
                                 fields: {
                                     name: string;
                                     label: string;
@@ -13391,14 +13436,14 @@ export interface operations {
                                     id: string;
                                     label: string;
                                     description: string;
-                                    /** @description Arguments to begin with. */
+                                    /** @description Example arguments. */
                                     sample: {
                                         [key: string]: unknown;
                                     };
                                 }[];
                             }[];
                             /**
-                             * @description How a member is asked there. chat: in the chat that they link with their connection; account: as the account that they link; null: they cannot be.
+                             * @description How members are asked there. chat: in the chat that they link with their connection; account: as the account that they link; null: not possible.
                              * @enum {unknown}
                              */
                             prompts_over: "chat" | "account" | null;
@@ -13428,7 +13473,7 @@ export interface operations {
                     "application/json": {
                         shared: boolean;
                         integration: {
-                            /** @description The source key for fetch and act. */
+                            /** @description Source key for fetch and act. */
                             name: string;
                             label: string;
                             oauth_provider: string | null;
@@ -13443,17 +13488,17 @@ export interface operations {
                             connected: boolean;
                             description: string;
                             /**
-                             * @description reconnect: connect it again. not_needed: nobody has to connect. operator: the operator has not set it up. secret_missing: it needs a secret.
+                             * @description reconnect: connect it again. not_needed: no connection is needed. operator: the operator has not configured it. secret_missing: it needs a secret.
                              * @enum {unknown}
                              */
                             state: "ready" | "reconnect" | "not_connected" | "not_needed" | "operator" | "secret_missing";
-                            /** @description Who the connection is over there. */
+                            /** @description The account at the provider. */
                             account: string | null;
                             /** @enum {unknown} */
                             tier: "bronze" | "silver" | "gold";
                             /** @enum {unknown} */
                             auth: "none" | "operator" | "secret" | "token" | "oauth";
-                            /** @description How somebody is let in. */
+                            /** @description How to authenticate. */
                             how: string;
                             fields: {
                                 name: string;
@@ -13465,14 +13510,14 @@ export interface operations {
                                 type: "string" | "integer" | "boolean";
                                 default: string | number | boolean | null;
                             }[];
-                            /** @description The page on which it is connected. */
+                            /** @description The page to connect it. */
                             connect_url: string;
                             connection: {
                                 /** Format: uuid */
                                 id: string;
                                 label: string;
                                 /**
-                                 * @description reconnect: it is not let in until somebody connects it again.
+                                 * @description reconnect: access is denied until it is connected again.
                                  * @enum {unknown}
                                  */
                                 health: "ok" | "failing" | "reconnect" | "unknown";
@@ -13492,18 +13537,18 @@ export interface operations {
                                 };
                                 /**
                                  * Format: date-time
-                                 * @description It is renewed before that by itself.
+                                 * @description It is refreshed before.
                                  */
                                 access_ends_at: string | null;
                                 /** Format: date-time */
                                 connected_at: string;
                                 /**
                                  * Format: uuid
-                                 * @description What reads from it again and again, if watch_integration was asked for that.
+                                 * @description The automation of watch_integration, if any.
                                  */
                                 automation_id: string | null;
                                 /**
-                                 * @description workspace: every member's automations may use it.
+                                 * @description workspace: every member's automations can use it.
                                  * @enum {unknown}
                                  */
                                 owner: "member" | "workspace";
@@ -13513,14 +13558,14 @@ export interface operations {
                                  */
                                 held_by: string;
                             } | null;
-                            /** @description What boards can be linked to. */
+                            /** @description What boards can link to. */
                             adapters: {
                                 kind: string;
                                 label: string;
                                 description: string;
                                 /** @enum {unknown} */
                                 connection: "needed" | "used" | "none";
-                                /** @description What a reference consists of. */
+                                /** @description Parts of a ref. */
                                 fields: {
                                     name: string;
                                     label: string;
@@ -13531,14 +13576,14 @@ export interface operations {
                                     id: string;
                                     label: string;
                                     description: string;
-                                    /** @description Arguments to begin with. */
+                                    /** @description Example arguments. */
                                     sample: {
                                         [key: string]: unknown;
                                     };
                                 }[];
                             }[];
                             /**
-                             * @description How a member is asked there. chat: in the chat that they link with their connection; account: as the account that they link; null: they cannot be.
+                             * @description How members are asked there. chat: in the chat that they link with their connection; account: as the account that they link; null: not possible.
                              * @enum {unknown}
                              */
                             prompts_over: "chat" | "account" | null;
@@ -13567,7 +13612,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         disconnected: boolean;
-                        /** @description Why the provider still knows of it, where it does. */
+                        /** @description Why it was not revoked at the provider, if so. */
                         note?: string;
                     };
                 };
@@ -13599,7 +13644,7 @@ export interface operations {
                         connected: boolean;
                         /** @description Whether the workspace has the app's signing secret. */
                         signing_secret: boolean;
-                        /** @description The Request URL of the Slack app's interactivity and of its command. */
+                        /** @description Request URL for the Slack app's interactivity and command. */
                         request_url: string;
                     };
                 };
@@ -13626,7 +13671,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description What to enter in Slack. */
+                        /** @description Enter it in Slack. */
                         command: string;
                         code: string;
                         /** Format: date-time */
@@ -13687,7 +13732,7 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         }[];
-                        /** @description Every provider that people can sign in at, and the address that has to be registered there. */
+                        /** @description Each provider with the redirect URI to register there. */
                         providers: {
                             provider: string;
                             integrations: string[];
@@ -13712,7 +13757,7 @@ export interface operations {
             content: {
                 "application/json": {
                     client_id: string;
-                    /** @description Left out: none, or the one that is there for this client id. */
+                    /** @description Default: the stored one of this client id, or none. */
                     client_secret?: string;
                 };
             };
@@ -13736,7 +13781,7 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         };
-                        /** @description Register this address at the provider. */
+                        /** @description Register this redirect URI at the provider. */
                         redirect_url: string;
                     };
                 };
@@ -13780,7 +13825,7 @@ export interface operations {
             content: {
                 "application/json": {
                     client_id: string;
-                    /** @description Left out: none, or the one that is there for this client id. */
+                    /** @description Default: the stored one of this client id, or none. */
                     client_secret?: string;
                 };
             };
@@ -13804,7 +13849,7 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                         };
-                        /** @description Register this address at the provider. */
+                        /** @description Register this redirect URI at the provider. */
                         redirect_url: string;
                     };
                 };
@@ -13875,11 +13920,11 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                             /**
-                             * @description Whose it is: this workspace's, the house's, or another's that shares it.
+                             * @description Who published it: this workspace, built-in, or shared by another.
                              * @enum {unknown}
                              */
                             origin: "workspace" | "starter" | "shared";
-                            /** @description How often it is installed here. */
+                            /** @description Number of installs here. */
                             installed: number;
                             /** @description Whether an install here is older than this version. */
                             update_available: boolean;
@@ -13899,11 +13944,11 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description The recipe: the object that recipe.json holds. */
+                    /** @description The content of recipe.json. */
                     package: {
                         [key: string]: unknown;
                     };
-                    /** @description Whether every workspace of this installation sees it. Left out: as before, and at first no. */
+                    /** @description Visible to every workspace of the installation. Default: as before, at first false. */
                     shared?: boolean;
                 };
             };
@@ -13950,7 +13995,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description The recipe as it was published, with its template, and what is known of it here. */
+                        /** @description The recipe as published, with its template and local details. */
                         recipe: {
                             /** Format: uuid */
                             id: string;
@@ -13969,11 +14014,11 @@ export interface operations {
                             /** Format: date-time */
                             updated_at: string;
                             /**
-                             * @description Whose it is: this workspace's, the house's, or another's that shares it.
+                             * @description Who published it: this workspace, built-in, or shared by another.
                              * @enum {unknown}
                              */
                             origin: "workspace" | "starter" | "shared";
-                            /** @description How often it is installed here. */
+                            /** @description Number of installs here. */
                             installed: number;
                             /** @description Whether an install here is older than this version. */
                             update_available: boolean;
@@ -13990,7 +14035,7 @@ export interface operations {
                                 source_recipe_slug: string;
                                 source_recipe_version: string;
                             }[];
-                            /** @description What a person will be asked to agree to, in sentences: its own, and those of what it needs. What a setting decides stands as <name>. */
+                            /** @description What a person has to agree to, in sentences, dependencies included. Values of settings appear as <name>. */
                             may: string[];
                         };
                     };
@@ -14012,29 +14057,26 @@ export interface operations {
                 "application/json": {
                     /**
                      * Format: uuid
-                     * @description The id of the recipe.
+                     * @description Id of the recipe.
                      */
                     id?: string;
                     /**
                      * Format: uuid
-                     * @description The workspace to install into. It can only be the one you are in, which is also what is meant when it is left out.
+                     * @description Your workspace; the only accepted value and the default.
                      */
                     brain_id?: string;
                     overrides?: {
-                        /** @description What the board is called here. */
                         board_name?: string;
                         board_description?: string;
-                        /** @description Of the workflow. */
                         title?: string;
-                        /** @description Of the workflow. */
                         charter?: string;
-                        /** @description Who works on the workflow, and as what. */
+                        /** @description Members of the workflow and their roles. */
                         roster?: {
                             [key: string]: unknown;
                         }[];
-                        /** @description What that which the recipe makes is called here. */
+                        /** @description Name of what the recipe creates. */
                         name?: string;
-                        /** @description The settings that the recipe declares, by their names. */
+                        /** @description Values of the recipe's declared settings. */
                         settings?: {
                             [key: string]: unknown;
                         };
@@ -14068,7 +14110,7 @@ export interface operations {
                             source_recipe_slug: string;
                             source_recipe_version: string;
                         };
-                        /** @description What was there already. */
+                        /** @description Existing dependencies. */
                         dependencies_used?: {
                             /** @enum {unknown} */
                             kind: "board" | "automation" | "workflow" | "bundle";
@@ -14078,7 +14120,7 @@ export interface operations {
                             source_recipe_slug: string;
                             source_recipe_version: string;
                         }[];
-                        /** @description What was uninstalled and is back. */
+                        /** @description Uninstalled items that were restored. */
                         recovered?: {
                             /** @enum {unknown} */
                             kind: "board" | "automation" | "workflow" | "bundle";
@@ -14088,7 +14130,7 @@ export interface operations {
                             source_recipe_slug: string;
                             source_recipe_version: string;
                         }[];
-                        /** @description What was installed first. */
+                        /** @description Dependencies installed first. */
                         cascade_installed?: {
                             /** @enum {unknown} */
                             kind: "board" | "automation" | "workflow" | "bundle";
@@ -14138,7 +14180,7 @@ export interface operations {
                             min_version: string;
                             reason?: string;
                         }[];
-                        /** @description What is installed here and new enough. */
+                        /** @description Installed and new enough. */
                         satisfied: {
                             slug: string;
                             min_version: string;
@@ -14153,7 +14195,7 @@ export interface operations {
                                 source_recipe_version: string;
                             };
                         }[];
-                        /** @description What is not; what can be had is installed first. */
+                        /** @description Not installed; available ones are installed first. */
                         missing: {
                             slug: string;
                             min_version: string;
@@ -14163,7 +14205,7 @@ export interface operations {
                                 latest_version: string | null;
                             };
                         }[];
-                        /** @description Everything that an install would go through, in its order. */
+                        /** @description Everything to install, in order. */
                         chain: {
                             slug: string;
                             version: string | null;
@@ -14208,7 +14250,7 @@ export interface operations {
                             recipe_kind: "board" | "automation" | "workflow" | "integration" | "bundle";
                             latest_version: string | null;
                             update_available: boolean;
-                            /** @description The bundle that it is upgraded with; null when it stands alone. */
+                            /** @description The bundle that it is upgraded with; null: none. */
                             bundle: {
                                 [key: string]: unknown;
                             } | null;
@@ -14242,55 +14284,55 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description The version that is installed. */
+                        /** @description Installed version. */
                         installed: string;
-                        /** @description The newest version; null when the recipe is not on the shelf any more. */
+                        /** @description Newest version; null: the recipe is no longer published. */
                         latest: string | null;
                         has_upgrade: boolean;
-                        /** @description Whether an upgrade would throw away what people here changed. */
+                        /** @description Whether an upgrade would overwrite local edits. */
                         has_user_changes: boolean;
                         change_summary: {
-                            /** @description What the newer version changes. */
+                            /** @description Changes of the newer version. */
                             recipe: {
                                 place: string;
                                 /** @enum {unknown} */
                                 change: "added" | "removed" | "changed" | "reordered";
-                                /** @description Of a single value: what it was, shortened. */
+                                /** @description Old value of a single value, shortened. */
                                 was?: string;
-                                /** @description And what it is then. */
+                                /** @description New value. */
                                 becomes?: string;
                             }[];
-                            /** @description What people here changed otherwise. */
+                            /** @description Local edits. */
                             yours: {
                                 place: string;
                                 /** @enum {unknown} */
                                 change: "added" | "removed" | "changed" | "reordered";
-                                /** @description Of a single value: what it was, shortened. */
+                                /** @description Old value of a single value, shortened. */
                                 was?: string;
-                                /** @description And what it is then. */
+                                /** @description New value. */
                                 becomes?: string;
                             }[];
-                            /** @description Recipes that would be installed first. */
+                            /** @description Recipes to install first. */
                             new_dependencies: string[];
                             /** @description Datasets that the newer version does not have; they stay. */
                             orphaned_datasets: string[];
                         };
-                        /** @description What a person will be asked to agree to; until then it is paused. */
+                        /** @description What a person has to agree to; it is paused until then. */
                         asks_for: {
                             kind: string;
                             pointer: string;
                             says: string;
                             capability?: string;
                         }[];
-                        /** @description What an automation would be: give it to rehearse_automation as its candidate's definition. Null where there is no newer version, or where it needs something first: another recipe, or the value of a setting. */
+                        /** @description The new definition of an automation: rehearse it with rehearse_automation. null: there is no newer version, or it first needs another recipe or a setting. */
                         definition?: {
                             [key: string]: unknown;
                         } | null;
-                        /** @description The bundle that it is upgraded with; null when it stands alone. */
+                        /** @description The bundle that it is upgraded with; null: none. */
                         bundle: {
                             [key: string]: unknown;
                         } | null;
-                        /** @description Of a bundle: each member by itself. */
+                        /** @description Of a bundle: each member. */
                         members?: {
                             [key: string]: unknown;
                         }[];
@@ -14311,17 +14353,14 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /**
-                     * @description What it is.
-                     * @enum {unknown}
-                     */
+                    /** @enum {unknown} */
                     entity_kind: "board" | "automation" | "workflow" | "bundle";
                     /**
-                     * @description Throw away what people here changed.
+                     * @description Overwrite local edits.
                      * @default false
                      */
                     force?: boolean;
-                    /** @description Values of settings that the newer version has; the others stay. */
+                    /** @description Values of new settings; others stay. */
                     settings?: {
                         [key: string]: unknown;
                     };
@@ -14338,17 +14377,14 @@ export interface operations {
                     "application/json": {
                         /** Format: uuid */
                         entity_id: string;
-                        /**
-                         * @description What it is.
-                         * @enum {unknown}
-                         */
+                        /** @enum {unknown} */
                         entity_kind: "board" | "automation" | "workflow" | "bundle";
                         upgraded_from_version: string;
                         upgraded_to_version: string;
                         name: string;
                         /** @description Of an automation. */
                         state?: string;
-                        /** @description What a person will be asked to agree to; until then it is paused. */
+                        /** @description What a person has to agree to; it is paused until then. */
                         asks_for?: {
                             kind: string;
                             pointer: string;
@@ -14356,14 +14392,14 @@ export interface operations {
                             capability?: string;
                         }[];
                         orphaned_datasets?: string[];
-                        /** @description What people here had changed. */
+                        /** @description Overwritten local edits. */
                         discarded?: {
                             place: string;
                             /** @enum {unknown} */
                             change: "added" | "removed" | "changed" | "reordered";
-                            /** @description Of a single value: what it was, shortened. */
+                            /** @description Old value of a single value, shortened. */
                             was?: string;
-                            /** @description And what it is then. */
+                            /** @description New value. */
                             becomes?: string;
                         }[];
                         dependencies_used?: {
@@ -14393,11 +14429,11 @@ export interface operations {
                             source_recipe_slug: string;
                             source_recipe_version: string;
                         }[];
-                        /** @description Of a bundle: each member by itself. */
+                        /** @description Of a bundle: each member. */
                         members?: {
                             [key: string]: unknown;
                         }[];
-                        /** @description Members that the bundle does not have any more; they stand alone. */
+                        /** @description Members that the bundle no longer has; they stay installed. */
                         left_behind?: {
                             /** @enum {unknown} */
                             kind: "board" | "automation" | "workflow" | "bundle";
@@ -14439,10 +14475,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         uninstalled: {
-                            /**
-                             * @description What it is.
-                             * @enum {unknown}
-                             */
+                            /** @enum {unknown} */
                             kind: "board" | "automation" | "workflow" | "bundle";
                             /** Format: uuid */
                             id: string;
@@ -14450,9 +14483,9 @@ export interface operations {
                             /** Format: date-time */
                             recoverable_until: string;
                         }[];
-                        /** @description How many of them were not asked for by themselves. */
+                        /** @description How many of them were removed as dependencies. */
                         cascade_count: number;
-                        /** @description What is still installed and was made with something of it. */
+                        /** @description Installed items that use parts of it. */
                         still_needed_by?: {
                             /** @enum {unknown} */
                             kind: "board" | "automation" | "workflow" | "bundle";
@@ -14535,11 +14568,11 @@ export interface operations {
                         source_recipe_version: string;
                         /** Format: date-time */
                         recoverable_until: string;
-                        /** @description Its name, which was given out meanwhile. */
+                        /** @description The original name, which is taken now. */
                         renamed_from?: string;
-                        /** @description Of an automation: it is paused. */
+                        /** @description Of an automation: paused. */
                         state?: string;
-                        /** @description What came back with it. */
+                        /** @description What was restored with it. */
                         recovered: {
                             /** @enum {unknown} */
                             kind: "board" | "automation" | "workflow" | "bundle";
@@ -14583,15 +14616,13 @@ export interface operations {
                             charter: string;
                             kpis: {
                                 name: string;
-                                /** @description What it is to become: a number. */
                                 target: number;
                                 unit?: string;
                                 /**
                                  * Format: date
-                                 * @description The day by which; left out: the last deadline of the workflow.
+                                 * @description Default: the last deadline of the workflow.
                                  */
                                 deadline?: string;
-                                /** @description What it is now: a number. */
                                 current?: number;
                             }[];
                             deadlines: {
@@ -14599,7 +14630,7 @@ export interface operations {
                                 /** Format: date */
                                 date: string;
                             }[];
-                            /** @description Members of the workspace. On the board an owner is an owner, a contributor an editor and an observer a viewer. */
+                            /** @description Members of the workspace. On the board, contributors are editors and observers are viewers. */
                             roster: {
                                 /** Format: uuid */
                                 user_id: string;
@@ -14617,7 +14648,7 @@ export interface operations {
                                 /** @enum {unknown} */
                                 state?: "active" | "paused" | "archived";
                                 template?: string | null;
-                                /** @description Whether it goes on when the workflow does. */
+                                /** @description Whether it resumes with the workflow. */
                                 resumes?: boolean;
                             }[];
                             version: number;
@@ -14644,21 +14675,18 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description What it is called. */
                     title: string;
-                    /** @description What it is for. */
+                    /** @description Its purpose. */
                     charter?: string;
                     kpis?: {
                         name: string;
-                        /** @description What it is to become: a number. */
                         target: number;
                         unit?: string;
                         /**
                          * Format: date
-                         * @description The day by which; left out: the last deadline of the workflow.
+                         * @description Default: the last deadline of the workflow.
                          */
                         deadline?: string;
-                        /** @description What it is now: a number. */
                         current?: number;
                     }[];
                     deadlines?: {
@@ -14666,19 +14694,19 @@ export interface operations {
                         /** Format: date */
                         date: string;
                     }[];
-                    /** @description Members of the workspace. On the board an owner is an owner, a contributor an editor and an observer a viewer. */
+                    /** @description Members of the workspace. On the board, contributors are editors and observers are viewers. */
                     roster?: {
                         /** Format: uuid */
                         user_id: string;
                         /** @enum {unknown} */
                         role: "owner" | "contributor" | "observer";
                     }[];
-                    /** @description Automations that go with it. */
+                    /** @description Automations to attach. */
                     automation_ids?: string[];
-                    /** @description Automations to make for it: progress_scorer writes down daily at 9:00 how far each KPI has come and tells of those that slip; task_nudger reminds daily at 8:00 of tasks that are due within 24 hours; milestone_reviewer writes a page about the week on Friday at 18:00. */
+                    /** @description Automations to create. progress_scorer: records KPI progress daily at 9:00 and reports delays. task_nudger: reminds daily at 8:00 of tasks due within 24 hours. milestone_reviewer: writes a weekly page on Fridays at 18:00. */
                     templates?: ("progress_scorer" | "task_nudger" | "milestone_reviewer")[];
                     /**
-                     * @description In which the templates' hours and days are; such as Europe/Berlin.
+                     * @description Of the templates' times, such as Europe/Berlin.
                      * @default UTC
                      */
                     timezone?: string;
@@ -14689,11 +14717,11 @@ export interface operations {
                     status?: "draft" | "active" | "paused";
                     /**
                      * Format: uuid
-                     * @description A board that is there; left out: one is made.
+                     * @description An existing board. Default: a new one.
                      */
                     board_id?: string;
                     /**
-                     * @description false: it works without a board.
+                     * @description false: no board.
                      * @default true
                      */
                     make_board?: boolean;
@@ -14714,15 +14742,13 @@ export interface operations {
                         charter: string;
                         kpis: {
                             name: string;
-                            /** @description What it is to become: a number. */
                             target: number;
                             unit?: string;
                             /**
                              * Format: date
-                             * @description The day by which; left out: the last deadline of the workflow.
+                             * @description Default: the last deadline of the workflow.
                              */
                             deadline?: string;
-                            /** @description What it is now: a number. */
                             current?: number;
                         }[];
                         deadlines: {
@@ -14730,7 +14756,7 @@ export interface operations {
                             /** Format: date */
                             date: string;
                         }[];
-                        /** @description Members of the workspace. On the board an owner is an owner, a contributor an editor and an observer a viewer. */
+                        /** @description Members of the workspace. On the board, contributors are editors and observers are viewers. */
                         roster: {
                             /** Format: uuid */
                             user_id: string;
@@ -14748,7 +14774,7 @@ export interface operations {
                             /** @enum {unknown} */
                             state?: "active" | "paused" | "archived";
                             template?: string | null;
-                            /** @description Whether it goes on when the workflow does. */
+                            /** @description Whether it resumes with the workflow. */
                             resumes?: boolean;
                         }[];
                         version: number;
@@ -14758,7 +14784,7 @@ export interface operations {
                         created_at: string;
                         /** Format: date-time */
                         updated_at: string;
-                        /** @description Automations that could not be activated, and why. */
+                        /** @description Automations that could not be activated, with the reason. */
                         waiting: {
                             /** Format: uuid */
                             automation_id?: string;
@@ -14798,15 +14824,13 @@ export interface operations {
                         charter: string;
                         kpis: {
                             name: string;
-                            /** @description What it is to become: a number. */
                             target: number;
                             unit?: string;
                             /**
                              * Format: date
-                             * @description The day by which; left out: the last deadline of the workflow.
+                             * @description Default: the last deadline of the workflow.
                              */
                             deadline?: string;
-                            /** @description What it is now: a number. */
                             current?: number;
                         }[];
                         deadlines: {
@@ -14814,7 +14838,7 @@ export interface operations {
                             /** Format: date */
                             date: string;
                         }[];
-                        /** @description Members of the workspace. On the board an owner is an owner, a contributor an editor and an observer a viewer. */
+                        /** @description Members of the workspace. On the board, contributors are editors and observers are viewers. */
                         roster: {
                             /** Format: uuid */
                             user_id: string;
@@ -14832,7 +14856,7 @@ export interface operations {
                             /** @enum {unknown} */
                             state?: "active" | "paused" | "archived";
                             template?: string | null;
-                            /** @description Whether it goes on when the workflow does. */
+                            /** @description Whether it resumes with the workflow. */
                             resumes?: boolean;
                         }[];
                         version: number;
@@ -14859,7 +14883,7 @@ export interface operations {
                                 /** @enum {unknown} */
                                 slipping?: "yes" | "no";
                             }[];
-                            /** @description Those that have come less than half as far as the time has. */
+                            /** @description KPIs with less than half the progress expected by now. */
                             slipping: {
                                 key?: string;
                                 day?: string;
@@ -14889,7 +14913,7 @@ export interface operations {
                                 due?: string;
                                 overdue?: boolean;
                             }[];
-                            /** @description Those nobody was reminded of yet. */
+                            /** @description Tasks without a reminder yet. */
                             tasks_to_nudge: {
                                 key?: string;
                                 title?: string;
@@ -14930,15 +14954,12 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /**
-                         * Format: uuid
-                         * @description The workflow.
-                         */
+                        /** Format: uuid */
                         workflow_id: string;
                         /** @constant */
                         deleted: true;
                         automations_archived: string[];
-                        /** @description Those of another workflow too. */
+                        /** @description Those that also belong to another workflow. */
                         automations_kept: string[];
                         board_id?: string | null;
                         board_archived: boolean;
@@ -14959,21 +14980,18 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": {
-                    /** @description What it is called. */
                     title?: string;
-                    /** @description What it is for. */
+                    /** @description Its purpose. */
                     charter?: string;
                     kpis?: {
                         name: string;
-                        /** @description What it is to become: a number. */
                         target: number;
                         unit?: string;
                         /**
                          * Format: date
-                         * @description The day by which; left out: the last deadline of the workflow.
+                         * @description Default: the last deadline of the workflow.
                          */
                         deadline?: string;
-                        /** @description What it is now: a number. */
                         current?: number;
                     }[];
                     deadlines?: {
@@ -14981,19 +14999,19 @@ export interface operations {
                         /** Format: date */
                         date: string;
                     }[];
-                    /** @description Members of the workspace. On the board an owner is an owner, a contributor an editor and an observer a viewer. */
+                    /** @description Members of the workspace. On the board, contributors are editors and observers are viewers. */
                     roster?: {
                         /** Format: uuid */
                         user_id: string;
                         /** @enum {unknown} */
                         role: "owner" | "contributor" | "observer";
                     }[];
-                    /** @description Automations that go with it. */
+                    /** @description Automations to attach. */
                     automation_ids?: string[];
-                    /** @description Automations to make for it: progress_scorer writes down daily at 9:00 how far each KPI has come and tells of those that slip; task_nudger reminds daily at 8:00 of tasks that are due within 24 hours; milestone_reviewer writes a page about the week on Friday at 18:00. */
+                    /** @description Automations to create. progress_scorer: records KPI progress daily at 9:00 and reports delays. task_nudger: reminds daily at 8:00 of tasks due within 24 hours. milestone_reviewer: writes a weekly page on Fridays at 18:00. */
                     templates?: ("progress_scorer" | "task_nudger" | "milestone_reviewer")[];
                     /**
-                     * @description In which the templates' hours and days are; such as Europe/Berlin.
+                     * @description Of the templates' times, such as Europe/Berlin.
                      * @default UTC
                      */
                     timezone?: string;
@@ -15002,7 +15020,7 @@ export interface operations {
                      * @description Another board; null: none.
                      */
                     board_id?: string | null;
-                    /** @description Refuse when it has changed since this version. */
+                    /** @description Refused if it changed since this version. */
                     expected_version?: number;
                 };
             };
@@ -15021,15 +15039,13 @@ export interface operations {
                         charter: string;
                         kpis: {
                             name: string;
-                            /** @description What it is to become: a number. */
                             target: number;
                             unit?: string;
                             /**
                              * Format: date
-                             * @description The day by which; left out: the last deadline of the workflow.
+                             * @description Default: the last deadline of the workflow.
                              */
                             deadline?: string;
-                            /** @description What it is now: a number. */
                             current?: number;
                         }[];
                         deadlines: {
@@ -15037,7 +15053,7 @@ export interface operations {
                             /** Format: date */
                             date: string;
                         }[];
-                        /** @description Members of the workspace. On the board an owner is an owner, a contributor an editor and an observer a viewer. */
+                        /** @description Members of the workspace. On the board, contributors are editors and observers are viewers. */
                         roster: {
                             /** Format: uuid */
                             user_id: string;
@@ -15055,7 +15071,7 @@ export interface operations {
                             /** @enum {unknown} */
                             state?: "active" | "paused" | "archived";
                             template?: string | null;
-                            /** @description Whether it goes on when the workflow does. */
+                            /** @description Whether it resumes with the workflow. */
                             resumes?: boolean;
                         }[];
                         version: number;
@@ -15065,7 +15081,7 @@ export interface operations {
                         created_at: string;
                         /** Format: date-time */
                         updated_at: string;
-                        /** @description Automations that could not be activated, and why. */
+                        /** @description Automations that could not be activated, with the reason. */
                         waiting: {
                             /** Format: uuid */
                             automation_id?: string;
@@ -15103,10 +15119,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /**
-                         * Format: uuid
-                         * @description The workflow.
-                         */
+                        /** Format: uuid */
                         workflow_id: string;
                         /** @enum {unknown} */
                         before: "draft" | "active" | "paused" | "archived";
@@ -15114,7 +15127,7 @@ export interface operations {
                         status: "draft" | "active" | "paused" | "archived";
                         activated: string[];
                         paused: string[];
-                        /** @description Automations that could not be activated, and why. */
+                        /** @description Automations that could not be activated, with the reason. */
                         waiting: {
                             /** Format: uuid */
                             automation_id?: string;
@@ -15139,9 +15152,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description The KPI. */
                     name: string;
-                    /** @description What it is now: a number. */
                     current: number;
                 };
             };
@@ -15154,14 +15165,9 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /**
-                         * Format: uuid
-                         * @description The workflow.
-                         */
+                        /** Format: uuid */
                         workflow_id: string;
-                        /** @description The KPI. */
                         name: string;
-                        /** @description What it is now: a number. */
                         current: number;
                         target: number;
                     };
@@ -15219,7 +15225,7 @@ export interface operations {
                     description?: string;
                     /**
                      * Format: uuid
-                     * @description Whose secrets, for admins alone; left out: your own.
+                     * @description Whose secret, for admins only. Default: yours.
                      */
                     owner_user_id?: string;
                 };
@@ -16141,7 +16147,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description The text of each file by its path, such as automations/report.json. */
+                        /** @description File texts by path, such as automations/report.json. */
                         files: {
                             [key: string]: string;
                         };
@@ -16166,18 +16172,18 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description The text of each file by its path, such as automations/report.json. */
+                    /** @description File texts by path, such as automations/report.json. */
                     files: {
                         [key: string]: string;
                     };
                     /**
-                     * @description What to do with a name that another thing has.
+                     * @description What to do if the name is taken by a different item.
                      * @default refuse
                      * @enum {unknown}
                      */
                     on_clash?: "refuse" | "new_version" | "rename";
                     /**
-                     * @description Say what would happen, and store nothing.
+                     * @description Return what would happen and store nothing.
                      * @default false
                      */
                     dry_run?: boolean;
@@ -16200,25 +16206,25 @@ export interface operations {
                             path: string;
                             /** @enum {unknown} */
                             what: "made" | "unchanged" | "changed" | "renamed";
-                            /** @description What it is here; null where it is not there yet. */
+                            /** @description Its id here; null: it does not exist yet. */
                             id: string | null;
                             renamed_from: string | null;
-                            /** @description What waits for a person, of an automation. */
+                            /** @description The consent that an automation waits for. */
                             consent_id: string | null;
                         }[];
-                        /** @description What became of the rows of each dataset that has some. */
+                        /** @description Result for each dataset with rows. */
                         rows: {
                             board: string;
                             path: string;
                             dataset: string;
-                            /** @description Rows that are new here. */
+                            /** @description Added rows. */
                             added: number;
-                            /** @description Rows that are here and say the same. */
+                            /** @description Identical rows. */
                             unchanged: number;
-                            /** @description Rows that were left out; left says why. */
+                            /** @description Skipped rows; left says why. */
                             left: number;
                         }[];
-                        /** @description What of the files was not brought in, or is here and not in them, and why. */
+                        /** @description What was not imported, or exists only here, with the reason. */
                         left: {
                             path: string;
                             why: string;
@@ -16258,7 +16264,7 @@ export interface operations {
                             /** Format: date-time */
                             disabled_at: string | null;
                         }[];
-                        /** @description The after of the next page. */
+                        /** @description after of the next page. */
                         next: string | null;
                     };
                 };
@@ -16279,7 +16285,7 @@ export interface operations {
                     /** @default  */
                     name?: string;
                     /**
-                     * @description Whether they look after the installation too.
+                     * @description Whether they administer the installation.
                      * @default false
                      */
                     administrator?: boolean;
@@ -16305,7 +16311,7 @@ export interface operations {
                             /** Format: date-time */
                             disabled_at: string | null;
                         };
-                        /** @description Shown this once; it signs in once. */
+                        /** @description Returned once; signs in once. */
                         link: string;
                     };
                 };
@@ -16421,7 +16427,7 @@ export interface operations {
                             /** Format: date-time */
                             disabled_at: string | null;
                         };
-                        /** @description Shown this once; it signs in once. */
+                        /** @description Returned once; signs in once. */
                         link: string;
                     };
                 };
@@ -16455,7 +16461,7 @@ export interface operations {
                             /** Format: date-time */
                             created_at: string;
                         }[];
-                        /** @description The after of the next page. */
+                        /** @description after of the next page. */
                         next: string | null;
                     };
                 };
@@ -16479,11 +16485,11 @@ export interface operations {
                 content: {
                     "application/json": {
                         database_bytes: number;
-                        /** @description What it grows by on a day, what was deleted taken off; null: not known yet. */
+                        /** @description Net growth per day; null: not known yet. */
                         bytes_per_day: number | null;
                         /** Format: date-time */
                         measured_since: string | null;
-                        /** @description The disk of the embedded database; null: the database is elsewhere. */
+                        /** @description Disk of the embedded database; null: an external database. */
                         disk: {
                             bytes: number;
                             free_bytes: number;
@@ -16493,17 +16499,17 @@ export interface operations {
                             name: string;
                             /** @description With indexes. */
                             bytes: number;
-                            /** @description Close, not exact. */
+                            /** @description Approximate. */
                             rows: number;
                             /** Format: date-time */
                             oldest_at: string | null;
-                            /** @description What it grows by on a day, what was deleted taken off; null: not known yet. */
+                            /** @description Net growth per day; null: not known yet. */
                             bytes_per_day: number | null;
-                            /** @description Null: kept for good, or each entry says so itself. */
+                            /** @description null: kept forever, or set per entry. */
                             kept_days: number | null;
                             /**
                              * Format: date-time
-                             * @description When housekeeping takes the oldest of it.
+                             * @description When the oldest entry is deleted.
                              */
                             removal_at: string | null;
                         }[];
@@ -16531,7 +16537,7 @@ export interface operations {
                         connections: {
                             name: string;
                             /**
-                             * @description The language that is spoken there, and whose price list holds.
+                             * @description The API dialect and price list.
                              * @enum {unknown}
                              */
                             kind: "anthropic" | "openai" | "groq" | "compatible";
@@ -16551,7 +16557,7 @@ export interface operations {
                             name: string;
                             connection: string;
                             model: string;
-                            /** @description In dollars for a million tokens; above: when more is read at once. */
+                            /** @description US dollars per million tokens; above: the price of large requests. */
                             price: {
                                 input_usd_per_million: string;
                                 output_usd_per_million: string;
@@ -16593,17 +16599,17 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Left out: the name, where it is one of them.
+                     * @description Default: name, if it is a kind.
                      * @enum {unknown}
                      */
                     kind?: "anthropic" | "openai" | "groq" | "compatible";
-                    /** @description Left out: where the kind is at home. */
+                    /** @description Default: the public address of the kind. */
                     base_url?: string;
-                    /** @description It goes into the vault and is never shown again. */
+                    /** @description Stored in the vault and never returned. */
                     key?: string;
-                    /** @description The models it is asked for; empty: those its kind is known for. */
+                    /** @description Models to offer; empty: the known models of the kind. */
                     models?: string[];
-                    /** @description The model that is asked when nobody names one. */
+                    /** @description The default model. */
                     usual_model?: string | null;
                 };
             };
@@ -16619,7 +16625,7 @@ export interface operations {
                         connection: {
                             name: string;
                             /**
-                             * @description The language that is spoken there, and whose price list holds.
+                             * @description The API dialect and price list.
                              * @enum {unknown}
                              */
                             kind: "anthropic" | "openai" | "groq" | "compatible";
@@ -16660,7 +16666,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         disconnected: boolean;
-                        /** @description The active automations here that name it, and fail from now on. */
+                        /** @description Active automations that use it and fail from now on. */
                         needed_by: string[];
                     };
                 };
@@ -16710,17 +16716,17 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description Left out: the name, where it is one of them.
+                     * @description Default: name, if it is a kind.
                      * @enum {unknown}
                      */
                     kind?: "anthropic" | "openai" | "groq" | "compatible";
-                    /** @description Left out: where the kind is at home. */
+                    /** @description Default: the public address of the kind. */
                     base_url?: string;
-                    /** @description It goes into the vault and is never shown again. */
+                    /** @description Stored in the vault and never returned. */
                     key?: string;
-                    /** @description The models it is asked for; empty: those its kind is known for. */
+                    /** @description Models to offer; empty: the known models of the kind. */
                     models?: string[];
-                    /** @description The model that is asked when nobody names one. */
+                    /** @description The default model. */
                     usual_model?: string | null;
                 };
             };
@@ -16736,7 +16742,7 @@ export interface operations {
                         connection: {
                             name: string;
                             /**
-                             * @description The language that is spoken there, and whose price list holds.
+                             * @description The API dialect and price list.
                              * @enum {unknown}
                              */
                             kind: "anthropic" | "openai" | "groq" | "compatible";
@@ -16777,7 +16783,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         disconnected: boolean;
-                        /** @description The active automations here that name it, and fail from now on. */
+                        /** @description Active automations that use it and fail from now on. */
                         needed_by: string[];
                     };
                 };
@@ -16828,9 +16834,9 @@ export interface operations {
                 "application/json": {
                     input_usd_per_million: number;
                     output_usd_per_million: number;
-                    /** @description Left out: as anything that is read. */
+                    /** @description Default: the input price. */
                     cached_usd_per_million?: number;
-                    /** @description Left out: as anything that is read. */
+                    /** @description Default: the input price. */
                     stored_usd_per_million?: number;
                 };
             };
@@ -16904,17 +16910,17 @@ export interface operations {
                             /** Format: uuid */
                             proposal_id: string;
                             /**
-                             * @description asks: questions are open. invalid: something is wrong. ready: a person can save it. saved: they have.
+                             * @description asks: questions are open. invalid: it has errors. ready: a person can save it. saved: it was saved.
                              * @enum {unknown}
                              */
                             status: "asks" | "invalid" | "ready" | "saved";
                             revision: number;
-                            /** @description One word for exactly this definition. */
+                            /** @description Identifies exactly this definition. */
                             digest: string;
                             request: string;
                             /**
                              * Format: uuid
-                             * @description What it changes; null: it is new.
+                             * @description The automation it changes; null: a new one.
                              */
                             automation_id: string | null;
                             base_version: number | null;
@@ -16945,23 +16951,23 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description What should happen by itself, and when, in words. */
+                    /** @description What should happen and when, in plain words. */
                     text: string;
-                    /** @description Where the words name no zone. */
+                    /** @description If the text names none. */
                     timezone?: string;
                     /**
                      * Format: uuid
-                     * @description The automation that the words are to change.
+                     * @description The automation to change.
                      */
                     automation_id?: string;
                     /**
-                     * @description Who makes it: auto is a model where one can be asked, else rules.
+                     * @description auto: a model if available, otherwise rules.
                      * @enum {unknown}
                      */
                     by?: "auto" | "rules" | "model";
-                    /** @description The model that is asked; left out: the usual one. */
+                    /** @description Default: the default model. */
                     model?: string;
-                    /** @description What models may cost for this call; left out: 0.50. */
+                    /** @description Cost limit of this call. Default: 0.50. */
                     max_usd?: number;
                 };
             };
@@ -16977,17 +16983,17 @@ export interface operations {
                         /** Format: uuid */
                         proposal_id: string;
                         /**
-                         * @description asks: questions are open. invalid: something is wrong. ready: a person can save it. saved: they have.
+                         * @description asks: questions are open. invalid: it has errors. ready: a person can save it. saved: it was saved.
                          * @enum {unknown}
                          */
                         status: "asks" | "invalid" | "ready" | "saved";
                         revision: number;
-                        /** @description One word for exactly this definition. */
+                        /** @description Identifies exactly this definition. */
                         digest: string;
                         request: string;
                         /**
                          * Format: uuid
-                         * @description What it changes; null: it is new.
+                         * @description The automation it changes; null: a new one.
                          */
                         automation_id: string | null;
                         base_version: number | null;
@@ -16999,14 +17005,14 @@ export interface operations {
                         url: string;
                         /** Format: uuid */
                         saved_as: string | null;
-                        /** @description What would be saved; where a question is open, its value is missing. */
+                        /** @description What would be saved; values of open questions are missing. */
                         definition: {
                             [key: string]: unknown;
                         };
                         questions: {
                             id: string;
                             /**
-                             * @description value: put there as it is. schedule: words for a time, or cron and timezone. time_zone: a zone or a place. words: more of the request.
+                             * @description value: used as given. schedule: a phrase, or cron and timezone. time_zone: a zone or a place. words: more of the request.
                              * @enum {unknown}
                              */
                             kind: "value" | "schedule" | "time_zone" | "words";
@@ -17033,7 +17039,7 @@ export interface operations {
                             code: string;
                             suggestion?: string;
                         }[];
-                        /** @description What had to be assumed, and what found no place. */
+                        /** @description Assumptions, and parts of the request that were not used. */
                         notes: string[];
                         made_by: {
                             /** @enum {unknown} */
@@ -17052,42 +17058,42 @@ export interface operations {
                         review: {
                             /** @description What it does, by rules. */
                             summary: string;
-                            /** @description What a model says of it; null: none did. */
+                            /** @description A model's opinion; null: none. */
                             opinion: string | null;
                             /** @description Sentence by sentence, by rules. */
                             explained: string[];
                             flags: {
-                                /** @description The place in the definition, as a JSON pointer. */
+                                /** @description JSON pointer into the definition. */
                                 pointer: string;
-                                /** @description The kind of flag. */
+                                /** @description Kind of flag. */
                                 code: string;
                                 text: string;
                                 /** @enum {unknown} */
                                 level: "note" | "warning";
                                 /** @enum {unknown} */
                                 by: "rules" | "model";
-                                /** @description What could be done about it. */
+                                /** @description Possible remedy. */
                                 suggestion?: string;
                             }[];
                             impact: {
                                 outside: {
-                                    /** @description The system, by the name that people know. */
+                                    /** @description Product name of the system. */
                                     system: string;
-                                    /** @description Where it is, as far as the definition says. */
+                                    /** @description Its hosts, if the definition names them. */
                                     hosts: string[];
-                                    /** @description The steps that need it. */
+                                    /** @description Steps that need it. */
                                     why: string[];
                                     /** @enum {unknown} */
                                     effect: "read" | "send";
                                 }[];
                                 grants: {
-                                    /** @description What may be called. */
+                                    /** @description What it can call. */
                                     capability: string;
                                     /** @description What it does, in a few words. */
                                     label: string;
                                     /** @enum {unknown} */
                                     effect: "read" | "keep" | "send";
-                                    /** @description The bounds on its arguments. */
+                                    /** @description Limits of its arguments. */
                                     params: {
                                         [key: string]: unknown;
                                     };
@@ -17098,19 +17104,19 @@ export interface operations {
                                     kind: "automation" | "board" | "event" | "file" | "message" | "page" | "value";
                                     /** @description Which one, in words. */
                                     what: string;
-                                    /** @description The steps that need it. */
+                                    /** @description Steps that need it. */
                                     why: string[];
                                 }[];
                                 secrets: {
-                                    /** @description The secret's name; never its value. */
+                                    /** @description Name of the secret; never its value. */
                                     name: string;
-                                    /** @description The hosts it goes to. */
+                                    /** @description Hosts it is sent to. */
                                     hosts: string[];
-                                    /** @description What it is used with. */
+                                    /** @description Capabilities that use it. */
                                     capabilities: string[];
                                 }[];
                                 wakes: {
-                                    /** @description The kind of trigger, or manual. */
+                                    /** @description Kind of trigger, or manual. */
                                     type: string;
                                     /** @description When, in words. */
                                     when: string;
@@ -17118,44 +17124,44 @@ export interface operations {
                                     by: string;
                                     enabled: boolean;
                                 }[];
-                                /** @description What waits in the inbox until a person agrees. */
+                                /** @description What waits in the inbox for a person. */
                                 people: {
                                     /** @description What will wait. */
                                     capability: string;
                                     /** @description What it does, in a few words. */
                                     label: string;
-                                    /** @description The steps that need it. */
+                                    /** @description Steps that need it. */
                                     why: string[];
                                 }[];
-                                /** @description Each outside write, whether a person is asked each time, and the choice. */
+                                /** @description Each outside write, whether a person approves each one, and the alternatives. */
                                 writes: {
                                     /** @description The step that sends it. */
                                     step: string;
-                                    /** @description What it is sent with. */
+                                    /** @description The capability that sends it. */
                                     capability: string;
                                     /** @description What that does, in a few words. */
                                     label: string;
-                                    /** @description What is sent and where to, in words. */
+                                    /** @description What is sent and where, in words. */
                                     says: string;
-                                    /** @description The account that sends it; null: none of the owner's accounts. */
+                                    /** @description The account that sends it; null: none of the owner's. */
                                     account: string | null;
-                                    /** @description The outgoing template; null: it is made in the run. */
+                                    /** @description The text template; null: it is made in the run. */
                                     text: string | null;
                                     /** @enum {unknown} */
                                     mode: "ask" | "automatic";
-                                    /** @description Where its approval mode is written, as a JSON pointer. */
+                                    /** @description JSON pointer of its approval mode. */
                                     pointer: string;
                                     values: {
-                                        /** @description What is written there so that each one is a draft. */
+                                        /** @description The value that makes each one a draft. */
                                         ask: unknown;
-                                        /** @description What is written there to send it without asking. */
+                                        /** @description The value that sends it without approval. */
                                         automatic: unknown;
                                     };
                                     /** @description Why it cannot be sent automatically; null: it can. */
                                     only_asks_because: string | null;
                                 }[];
                             };
-                            /** @description What it will cost in the next thirty days, as a range next to its caps. A month is never above them. */
+                            /** @description Cost of the next thirty days, as a range next to its caps. A month never exceeds them. */
                             forecast: {
                                 runs_per_month: {
                                     low: number;
@@ -17189,7 +17195,7 @@ export interface operations {
                                     usd_per_run: string;
                                     /** @description US dollars, as decimal text. */
                                     usd_per_day: string;
-                                    /** @description US dollars, as decimal text: the cap of a day for thirty days, or the cap of a run for every run of its schedules if that is less and nothing else starts it; runs by hand come on top then. */
+                                    /** @description US dollars, as decimal text: thirty times the daily cap, or the cap per run times the scheduled runs if that is less and nothing else starts it; manual runs are extra then. */
                                     usd_per_month: string;
                                 };
                                 steps: {
@@ -17214,14 +17220,14 @@ export interface operations {
                                     name: string;
                                     state: string;
                                     /**
-                                     * @description strict: the same board and list field, and one moment can wake both. board: the same board. alike: it means something alike.
+                                     * @description strict: same board and list field, and one fire time can start both. board: same board. alike: similar purpose.
                                      * @enum {unknown}
                                      */
                                     how: "strict" | "board" | "alike";
                                     admin_url: string;
                                 }[];
                             };
-                            /** @description What is different from what it changes; null: it is new. */
+                            /** @description Differences from what it changes; null: a new one. */
                             change: {
                                 changes: {
                                     [key: string]: unknown;
@@ -17241,7 +17247,7 @@ export interface operations {
                                 note: string;
                             };
                         };
-                        /** @description The call that shows what it would have done with what came before; null: it is new, or what it changes has not fired yet. */
+                        /** @description The call that rehearses it on past fire times; null: a new one, or no past fire times. */
                         rehearsal: {
                             tool: string;
                             arguments: {
@@ -17274,17 +17280,17 @@ export interface operations {
                         /** Format: uuid */
                         proposal_id: string;
                         /**
-                         * @description asks: questions are open. invalid: something is wrong. ready: a person can save it. saved: they have.
+                         * @description asks: questions are open. invalid: it has errors. ready: a person can save it. saved: it was saved.
                          * @enum {unknown}
                          */
                         status: "asks" | "invalid" | "ready" | "saved";
                         revision: number;
-                        /** @description One word for exactly this definition. */
+                        /** @description Identifies exactly this definition. */
                         digest: string;
                         request: string;
                         /**
                          * Format: uuid
-                         * @description What it changes; null: it is new.
+                         * @description The automation it changes; null: a new one.
                          */
                         automation_id: string | null;
                         base_version: number | null;
@@ -17296,14 +17302,14 @@ export interface operations {
                         url: string;
                         /** Format: uuid */
                         saved_as: string | null;
-                        /** @description What would be saved; where a question is open, its value is missing. */
+                        /** @description What would be saved; values of open questions are missing. */
                         definition: {
                             [key: string]: unknown;
                         };
                         questions: {
                             id: string;
                             /**
-                             * @description value: put there as it is. schedule: words for a time, or cron and timezone. time_zone: a zone or a place. words: more of the request.
+                             * @description value: used as given. schedule: a phrase, or cron and timezone. time_zone: a zone or a place. words: more of the request.
                              * @enum {unknown}
                              */
                             kind: "value" | "schedule" | "time_zone" | "words";
@@ -17330,7 +17336,7 @@ export interface operations {
                             code: string;
                             suggestion?: string;
                         }[];
-                        /** @description What had to be assumed, and what found no place. */
+                        /** @description Assumptions, and parts of the request that were not used. */
                         notes: string[];
                         made_by: {
                             /** @enum {unknown} */
@@ -17349,42 +17355,42 @@ export interface operations {
                         review: {
                             /** @description What it does, by rules. */
                             summary: string;
-                            /** @description What a model says of it; null: none did. */
+                            /** @description A model's opinion; null: none. */
                             opinion: string | null;
                             /** @description Sentence by sentence, by rules. */
                             explained: string[];
                             flags: {
-                                /** @description The place in the definition, as a JSON pointer. */
+                                /** @description JSON pointer into the definition. */
                                 pointer: string;
-                                /** @description The kind of flag. */
+                                /** @description Kind of flag. */
                                 code: string;
                                 text: string;
                                 /** @enum {unknown} */
                                 level: "note" | "warning";
                                 /** @enum {unknown} */
                                 by: "rules" | "model";
-                                /** @description What could be done about it. */
+                                /** @description Possible remedy. */
                                 suggestion?: string;
                             }[];
                             impact: {
                                 outside: {
-                                    /** @description The system, by the name that people know. */
+                                    /** @description Product name of the system. */
                                     system: string;
-                                    /** @description Where it is, as far as the definition says. */
+                                    /** @description Its hosts, if the definition names them. */
                                     hosts: string[];
-                                    /** @description The steps that need it. */
+                                    /** @description Steps that need it. */
                                     why: string[];
                                     /** @enum {unknown} */
                                     effect: "read" | "send";
                                 }[];
                                 grants: {
-                                    /** @description What may be called. */
+                                    /** @description What it can call. */
                                     capability: string;
                                     /** @description What it does, in a few words. */
                                     label: string;
                                     /** @enum {unknown} */
                                     effect: "read" | "keep" | "send";
-                                    /** @description The bounds on its arguments. */
+                                    /** @description Limits of its arguments. */
                                     params: {
                                         [key: string]: unknown;
                                     };
@@ -17395,19 +17401,19 @@ export interface operations {
                                     kind: "automation" | "board" | "event" | "file" | "message" | "page" | "value";
                                     /** @description Which one, in words. */
                                     what: string;
-                                    /** @description The steps that need it. */
+                                    /** @description Steps that need it. */
                                     why: string[];
                                 }[];
                                 secrets: {
-                                    /** @description The secret's name; never its value. */
+                                    /** @description Name of the secret; never its value. */
                                     name: string;
-                                    /** @description The hosts it goes to. */
+                                    /** @description Hosts it is sent to. */
                                     hosts: string[];
-                                    /** @description What it is used with. */
+                                    /** @description Capabilities that use it. */
                                     capabilities: string[];
                                 }[];
                                 wakes: {
-                                    /** @description The kind of trigger, or manual. */
+                                    /** @description Kind of trigger, or manual. */
                                     type: string;
                                     /** @description When, in words. */
                                     when: string;
@@ -17415,44 +17421,44 @@ export interface operations {
                                     by: string;
                                     enabled: boolean;
                                 }[];
-                                /** @description What waits in the inbox until a person agrees. */
+                                /** @description What waits in the inbox for a person. */
                                 people: {
                                     /** @description What will wait. */
                                     capability: string;
                                     /** @description What it does, in a few words. */
                                     label: string;
-                                    /** @description The steps that need it. */
+                                    /** @description Steps that need it. */
                                     why: string[];
                                 }[];
-                                /** @description Each outside write, whether a person is asked each time, and the choice. */
+                                /** @description Each outside write, whether a person approves each one, and the alternatives. */
                                 writes: {
                                     /** @description The step that sends it. */
                                     step: string;
-                                    /** @description What it is sent with. */
+                                    /** @description The capability that sends it. */
                                     capability: string;
                                     /** @description What that does, in a few words. */
                                     label: string;
-                                    /** @description What is sent and where to, in words. */
+                                    /** @description What is sent and where, in words. */
                                     says: string;
-                                    /** @description The account that sends it; null: none of the owner's accounts. */
+                                    /** @description The account that sends it; null: none of the owner's. */
                                     account: string | null;
-                                    /** @description The outgoing template; null: it is made in the run. */
+                                    /** @description The text template; null: it is made in the run. */
                                     text: string | null;
                                     /** @enum {unknown} */
                                     mode: "ask" | "automatic";
-                                    /** @description Where its approval mode is written, as a JSON pointer. */
+                                    /** @description JSON pointer of its approval mode. */
                                     pointer: string;
                                     values: {
-                                        /** @description What is written there so that each one is a draft. */
+                                        /** @description The value that makes each one a draft. */
                                         ask: unknown;
-                                        /** @description What is written there to send it without asking. */
+                                        /** @description The value that sends it without approval. */
                                         automatic: unknown;
                                     };
                                     /** @description Why it cannot be sent automatically; null: it can. */
                                     only_asks_because: string | null;
                                 }[];
                             };
-                            /** @description What it will cost in the next thirty days, as a range next to its caps. A month is never above them. */
+                            /** @description Cost of the next thirty days, as a range next to its caps. A month never exceeds them. */
                             forecast: {
                                 runs_per_month: {
                                     low: number;
@@ -17486,7 +17492,7 @@ export interface operations {
                                     usd_per_run: string;
                                     /** @description US dollars, as decimal text. */
                                     usd_per_day: string;
-                                    /** @description US dollars, as decimal text: the cap of a day for thirty days, or the cap of a run for every run of its schedules if that is less and nothing else starts it; runs by hand come on top then. */
+                                    /** @description US dollars, as decimal text: thirty times the daily cap, or the cap per run times the scheduled runs if that is less and nothing else starts it; manual runs are extra then. */
                                     usd_per_month: string;
                                 };
                                 steps: {
@@ -17511,14 +17517,14 @@ export interface operations {
                                     name: string;
                                     state: string;
                                     /**
-                                     * @description strict: the same board and list field, and one moment can wake both. board: the same board. alike: it means something alike.
+                                     * @description strict: same board and list field, and one fire time can start both. board: same board. alike: similar purpose.
                                      * @enum {unknown}
                                      */
                                     how: "strict" | "board" | "alike";
                                     admin_url: string;
                                 }[];
                             };
-                            /** @description What is different from what it changes; null: it is new. */
+                            /** @description Differences from what it changes; null: a new one. */
                             change: {
                                 changes: {
                                     [key: string]: unknown;
@@ -17538,7 +17544,7 @@ export interface operations {
                                 note: string;
                             };
                         };
-                        /** @description The call that shows what it would have done with what came before; null: it is new, or what it changes has not fired yet. */
+                        /** @description The call that rehearses it on past fire times; null: a new one, or no past fire times. */
                         rehearsal: {
                             tool: string;
                             arguments: {
@@ -17589,33 +17595,33 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": {
-                    /** @description The revision that was read; refused when it is another by now. */
+                    /** @description The revision that was read; refused if it changed. */
                     revision?: number;
-                    /** @description Answers to open questions, by their ids. */
+                    /** @description Answers to open questions, by question id. */
                     answers?: {
                         [key: string]: unknown;
                     };
-                    /** @description Values put into the definition, or taken out of it, at places. */
+                    /** @description Set or remove values of the definition by pointer. */
                     edits?: ({
                         pointer: string;
                         value?: unknown;
                         /** @constant */
                         remove?: true;
                     } & (unknown | unknown))[];
-                    /** @description The whole definition instead. */
+                    /** @description A full definition instead. */
                     definition?: {
                         [key: string]: unknown;
                     };
-                    /** @description What should be different, in words. */
+                    /** @description The change in plain words. */
                     instruction?: string;
                     /**
-                     * @description Who makes it: auto is a model where one can be asked, else rules.
+                     * @description auto: a model if available, otherwise rules.
                      * @enum {unknown}
                      */
                     by?: "auto" | "rules" | "model";
-                    /** @description The model that is asked; left out: the usual one. */
+                    /** @description Default: the default model. */
                     model?: string;
-                    /** @description What models may cost for this call; left out: 0.50. */
+                    /** @description Cost limit of this call. Default: 0.50. */
                     max_usd?: number;
                 };
             };
@@ -17631,17 +17637,17 @@ export interface operations {
                         /** Format: uuid */
                         proposal_id: string;
                         /**
-                         * @description asks: questions are open. invalid: something is wrong. ready: a person can save it. saved: they have.
+                         * @description asks: questions are open. invalid: it has errors. ready: a person can save it. saved: it was saved.
                          * @enum {unknown}
                          */
                         status: "asks" | "invalid" | "ready" | "saved";
                         revision: number;
-                        /** @description One word for exactly this definition. */
+                        /** @description Identifies exactly this definition. */
                         digest: string;
                         request: string;
                         /**
                          * Format: uuid
-                         * @description What it changes; null: it is new.
+                         * @description The automation it changes; null: a new one.
                          */
                         automation_id: string | null;
                         base_version: number | null;
@@ -17653,14 +17659,14 @@ export interface operations {
                         url: string;
                         /** Format: uuid */
                         saved_as: string | null;
-                        /** @description What would be saved; where a question is open, its value is missing. */
+                        /** @description What would be saved; values of open questions are missing. */
                         definition: {
                             [key: string]: unknown;
                         };
                         questions: {
                             id: string;
                             /**
-                             * @description value: put there as it is. schedule: words for a time, or cron and timezone. time_zone: a zone or a place. words: more of the request.
+                             * @description value: used as given. schedule: a phrase, or cron and timezone. time_zone: a zone or a place. words: more of the request.
                              * @enum {unknown}
                              */
                             kind: "value" | "schedule" | "time_zone" | "words";
@@ -17687,7 +17693,7 @@ export interface operations {
                             code: string;
                             suggestion?: string;
                         }[];
-                        /** @description What had to be assumed, and what found no place. */
+                        /** @description Assumptions, and parts of the request that were not used. */
                         notes: string[];
                         made_by: {
                             /** @enum {unknown} */
@@ -17706,42 +17712,42 @@ export interface operations {
                         review: {
                             /** @description What it does, by rules. */
                             summary: string;
-                            /** @description What a model says of it; null: none did. */
+                            /** @description A model's opinion; null: none. */
                             opinion: string | null;
                             /** @description Sentence by sentence, by rules. */
                             explained: string[];
                             flags: {
-                                /** @description The place in the definition, as a JSON pointer. */
+                                /** @description JSON pointer into the definition. */
                                 pointer: string;
-                                /** @description The kind of flag. */
+                                /** @description Kind of flag. */
                                 code: string;
                                 text: string;
                                 /** @enum {unknown} */
                                 level: "note" | "warning";
                                 /** @enum {unknown} */
                                 by: "rules" | "model";
-                                /** @description What could be done about it. */
+                                /** @description Possible remedy. */
                                 suggestion?: string;
                             }[];
                             impact: {
                                 outside: {
-                                    /** @description The system, by the name that people know. */
+                                    /** @description Product name of the system. */
                                     system: string;
-                                    /** @description Where it is, as far as the definition says. */
+                                    /** @description Its hosts, if the definition names them. */
                                     hosts: string[];
-                                    /** @description The steps that need it. */
+                                    /** @description Steps that need it. */
                                     why: string[];
                                     /** @enum {unknown} */
                                     effect: "read" | "send";
                                 }[];
                                 grants: {
-                                    /** @description What may be called. */
+                                    /** @description What it can call. */
                                     capability: string;
                                     /** @description What it does, in a few words. */
                                     label: string;
                                     /** @enum {unknown} */
                                     effect: "read" | "keep" | "send";
-                                    /** @description The bounds on its arguments. */
+                                    /** @description Limits of its arguments. */
                                     params: {
                                         [key: string]: unknown;
                                     };
@@ -17752,19 +17758,19 @@ export interface operations {
                                     kind: "automation" | "board" | "event" | "file" | "message" | "page" | "value";
                                     /** @description Which one, in words. */
                                     what: string;
-                                    /** @description The steps that need it. */
+                                    /** @description Steps that need it. */
                                     why: string[];
                                 }[];
                                 secrets: {
-                                    /** @description The secret's name; never its value. */
+                                    /** @description Name of the secret; never its value. */
                                     name: string;
-                                    /** @description The hosts it goes to. */
+                                    /** @description Hosts it is sent to. */
                                     hosts: string[];
-                                    /** @description What it is used with. */
+                                    /** @description Capabilities that use it. */
                                     capabilities: string[];
                                 }[];
                                 wakes: {
-                                    /** @description The kind of trigger, or manual. */
+                                    /** @description Kind of trigger, or manual. */
                                     type: string;
                                     /** @description When, in words. */
                                     when: string;
@@ -17772,44 +17778,44 @@ export interface operations {
                                     by: string;
                                     enabled: boolean;
                                 }[];
-                                /** @description What waits in the inbox until a person agrees. */
+                                /** @description What waits in the inbox for a person. */
                                 people: {
                                     /** @description What will wait. */
                                     capability: string;
                                     /** @description What it does, in a few words. */
                                     label: string;
-                                    /** @description The steps that need it. */
+                                    /** @description Steps that need it. */
                                     why: string[];
                                 }[];
-                                /** @description Each outside write, whether a person is asked each time, and the choice. */
+                                /** @description Each outside write, whether a person approves each one, and the alternatives. */
                                 writes: {
                                     /** @description The step that sends it. */
                                     step: string;
-                                    /** @description What it is sent with. */
+                                    /** @description The capability that sends it. */
                                     capability: string;
                                     /** @description What that does, in a few words. */
                                     label: string;
-                                    /** @description What is sent and where to, in words. */
+                                    /** @description What is sent and where, in words. */
                                     says: string;
-                                    /** @description The account that sends it; null: none of the owner's accounts. */
+                                    /** @description The account that sends it; null: none of the owner's. */
                                     account: string | null;
-                                    /** @description The outgoing template; null: it is made in the run. */
+                                    /** @description The text template; null: it is made in the run. */
                                     text: string | null;
                                     /** @enum {unknown} */
                                     mode: "ask" | "automatic";
-                                    /** @description Where its approval mode is written, as a JSON pointer. */
+                                    /** @description JSON pointer of its approval mode. */
                                     pointer: string;
                                     values: {
-                                        /** @description What is written there so that each one is a draft. */
+                                        /** @description The value that makes each one a draft. */
                                         ask: unknown;
-                                        /** @description What is written there to send it without asking. */
+                                        /** @description The value that sends it without approval. */
                                         automatic: unknown;
                                     };
                                     /** @description Why it cannot be sent automatically; null: it can. */
                                     only_asks_because: string | null;
                                 }[];
                             };
-                            /** @description What it will cost in the next thirty days, as a range next to its caps. A month is never above them. */
+                            /** @description Cost of the next thirty days, as a range next to its caps. A month never exceeds them. */
                             forecast: {
                                 runs_per_month: {
                                     low: number;
@@ -17843,7 +17849,7 @@ export interface operations {
                                     usd_per_run: string;
                                     /** @description US dollars, as decimal text. */
                                     usd_per_day: string;
-                                    /** @description US dollars, as decimal text: the cap of a day for thirty days, or the cap of a run for every run of its schedules if that is less and nothing else starts it; runs by hand come on top then. */
+                                    /** @description US dollars, as decimal text: thirty times the daily cap, or the cap per run times the scheduled runs if that is less and nothing else starts it; manual runs are extra then. */
                                     usd_per_month: string;
                                 };
                                 steps: {
@@ -17868,14 +17874,14 @@ export interface operations {
                                     name: string;
                                     state: string;
                                     /**
-                                     * @description strict: the same board and list field, and one moment can wake both. board: the same board. alike: it means something alike.
+                                     * @description strict: same board and list field, and one fire time can start both. board: same board. alike: similar purpose.
                                      * @enum {unknown}
                                      */
                                     how: "strict" | "board" | "alike";
                                     admin_url: string;
                                 }[];
                             };
-                            /** @description What is different from what it changes; null: it is new. */
+                            /** @description Differences from what it changes; null: a new one. */
                             change: {
                                 changes: {
                                     [key: string]: unknown;
@@ -17895,7 +17901,7 @@ export interface operations {
                                 note: string;
                             };
                         };
-                        /** @description The call that shows what it would have done with what came before; null: it is new, or what it changes has not fired yet. */
+                        /** @description The call that rehearses it on past fire times; null: a new one, or no past fire times. */
                         rehearsal: {
                             tool: string;
                             arguments: {
@@ -17919,9 +17925,9 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description The digest of what was read: exactly that is saved. */
+                    /** @description Of what was read; exactly that is saved. */
                     digest: string;
-                    /** @description Why it may live beside another that writes the same way. */
+                    /** @description Why it can coexist with another writer. */
                     coexistence_note?: string;
                 };
             };
@@ -17937,13 +17943,13 @@ export interface operations {
                         /** Format: uuid */
                         automation_id: string;
                         version: number;
-                        /** @description Whether this is news. */
+                        /** @description Whether anything changed. */
                         changed: boolean;
                         /** @enum {unknown} */
                         state: "active" | "paused";
                         name: string;
                         admin_url: string;
-                        /** @description What runs may call now and might not before. */
+                        /** @description Capabilities that runs can call now and could not before. */
                         widened: {
                             capability: string;
                             params: {
@@ -17973,22 +17979,22 @@ export interface operations {
                 "application/json": {
                     /**
                      * Format: uuid
-                     * @description What is reviewed; with a definition, what that would change.
+                     * @description What to review; with a definition, what that would change.
                      */
                     automation_id?: string;
                     definition?: {
                         [key: string]: unknown;
                     };
-                    /** @description What it is for, in the person's words. */
+                    /** @description Its purpose, in the person's words. */
                     request?: string;
                     /**
-                     * @description Who makes it: auto is a model where one can be asked, else rules.
+                     * @description auto: a model if available, otherwise rules.
                      * @enum {unknown}
                      */
                     by?: "auto" | "rules" | "model";
-                    /** @description The model that is asked; left out: the usual one. */
+                    /** @description Default: the default model. */
                     model?: string;
-                    /** @description What models may cost for this call; left out: 0.50. */
+                    /** @description Cost limit of this call. Default: 0.50. */
                     max_usd?: number;
                 };
             };
@@ -18001,11 +18007,11 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Values that it lacks. */
+                        /** @description Missing values. */
                         questions: {
                             id: string;
                             /**
-                             * @description value: put there as it is. schedule: words for a time, or cron and timezone. time_zone: a zone or a place. words: more of the request.
+                             * @description value: used as given. schedule: a phrase, or cron and timezone. time_zone: a zone or a place. words: more of the request.
                              * @enum {unknown}
                              */
                             kind: "value" | "schedule" | "time_zone" | "words";
@@ -18026,7 +18032,7 @@ export interface operations {
                             }[];
                             others: string[];
                         }[];
-                        /** @description What keeps it from being saved. */
+                        /** @description Errors that prevent saving. */
                         problems: {
                             pointer: string;
                             detail: string;
@@ -18036,42 +18042,42 @@ export interface operations {
                         review: {
                             /** @description What it does, by rules. */
                             summary: string;
-                            /** @description What a model says of it; null: none did. */
+                            /** @description A model's opinion; null: none. */
                             opinion: string | null;
                             /** @description Sentence by sentence, by rules. */
                             explained: string[];
                             flags: {
-                                /** @description The place in the definition, as a JSON pointer. */
+                                /** @description JSON pointer into the definition. */
                                 pointer: string;
-                                /** @description The kind of flag. */
+                                /** @description Kind of flag. */
                                 code: string;
                                 text: string;
                                 /** @enum {unknown} */
                                 level: "note" | "warning";
                                 /** @enum {unknown} */
                                 by: "rules" | "model";
-                                /** @description What could be done about it. */
+                                /** @description Possible remedy. */
                                 suggestion?: string;
                             }[];
                             impact: {
                                 outside: {
-                                    /** @description The system, by the name that people know. */
+                                    /** @description Product name of the system. */
                                     system: string;
-                                    /** @description Where it is, as far as the definition says. */
+                                    /** @description Its hosts, if the definition names them. */
                                     hosts: string[];
-                                    /** @description The steps that need it. */
+                                    /** @description Steps that need it. */
                                     why: string[];
                                     /** @enum {unknown} */
                                     effect: "read" | "send";
                                 }[];
                                 grants: {
-                                    /** @description What may be called. */
+                                    /** @description What it can call. */
                                     capability: string;
                                     /** @description What it does, in a few words. */
                                     label: string;
                                     /** @enum {unknown} */
                                     effect: "read" | "keep" | "send";
-                                    /** @description The bounds on its arguments. */
+                                    /** @description Limits of its arguments. */
                                     params: {
                                         [key: string]: unknown;
                                     };
@@ -18082,19 +18088,19 @@ export interface operations {
                                     kind: "automation" | "board" | "event" | "file" | "message" | "page" | "value";
                                     /** @description Which one, in words. */
                                     what: string;
-                                    /** @description The steps that need it. */
+                                    /** @description Steps that need it. */
                                     why: string[];
                                 }[];
                                 secrets: {
-                                    /** @description The secret's name; never its value. */
+                                    /** @description Name of the secret; never its value. */
                                     name: string;
-                                    /** @description The hosts it goes to. */
+                                    /** @description Hosts it is sent to. */
                                     hosts: string[];
-                                    /** @description What it is used with. */
+                                    /** @description Capabilities that use it. */
                                     capabilities: string[];
                                 }[];
                                 wakes: {
-                                    /** @description The kind of trigger, or manual. */
+                                    /** @description Kind of trigger, or manual. */
                                     type: string;
                                     /** @description When, in words. */
                                     when: string;
@@ -18102,44 +18108,44 @@ export interface operations {
                                     by: string;
                                     enabled: boolean;
                                 }[];
-                                /** @description What waits in the inbox until a person agrees. */
+                                /** @description What waits in the inbox for a person. */
                                 people: {
                                     /** @description What will wait. */
                                     capability: string;
                                     /** @description What it does, in a few words. */
                                     label: string;
-                                    /** @description The steps that need it. */
+                                    /** @description Steps that need it. */
                                     why: string[];
                                 }[];
-                                /** @description Each outside write, whether a person is asked each time, and the choice. */
+                                /** @description Each outside write, whether a person approves each one, and the alternatives. */
                                 writes: {
                                     /** @description The step that sends it. */
                                     step: string;
-                                    /** @description What it is sent with. */
+                                    /** @description The capability that sends it. */
                                     capability: string;
                                     /** @description What that does, in a few words. */
                                     label: string;
-                                    /** @description What is sent and where to, in words. */
+                                    /** @description What is sent and where, in words. */
                                     says: string;
-                                    /** @description The account that sends it; null: none of the owner's accounts. */
+                                    /** @description The account that sends it; null: none of the owner's. */
                                     account: string | null;
-                                    /** @description The outgoing template; null: it is made in the run. */
+                                    /** @description The text template; null: it is made in the run. */
                                     text: string | null;
                                     /** @enum {unknown} */
                                     mode: "ask" | "automatic";
-                                    /** @description Where its approval mode is written, as a JSON pointer. */
+                                    /** @description JSON pointer of its approval mode. */
                                     pointer: string;
                                     values: {
-                                        /** @description What is written there so that each one is a draft. */
+                                        /** @description The value that makes each one a draft. */
                                         ask: unknown;
-                                        /** @description What is written there to send it without asking. */
+                                        /** @description The value that sends it without approval. */
                                         automatic: unknown;
                                     };
                                     /** @description Why it cannot be sent automatically; null: it can. */
                                     only_asks_because: string | null;
                                 }[];
                             };
-                            /** @description What it will cost in the next thirty days, as a range next to its caps. A month is never above them. */
+                            /** @description Cost of the next thirty days, as a range next to its caps. A month never exceeds them. */
                             forecast: {
                                 runs_per_month: {
                                     low: number;
@@ -18173,7 +18179,7 @@ export interface operations {
                                     usd_per_run: string;
                                     /** @description US dollars, as decimal text. */
                                     usd_per_day: string;
-                                    /** @description US dollars, as decimal text: the cap of a day for thirty days, or the cap of a run for every run of its schedules if that is less and nothing else starts it; runs by hand come on top then. */
+                                    /** @description US dollars, as decimal text: thirty times the daily cap, or the cap per run times the scheduled runs if that is less and nothing else starts it; manual runs are extra then. */
                                     usd_per_month: string;
                                 };
                                 steps: {
@@ -18198,14 +18204,14 @@ export interface operations {
                                     name: string;
                                     state: string;
                                     /**
-                                     * @description strict: the same board and list field, and one moment can wake both. board: the same board. alike: it means something alike.
+                                     * @description strict: same board and list field, and one fire time can start both. board: same board. alike: similar purpose.
                                      * @enum {unknown}
                                      */
                                     how: "strict" | "board" | "alike";
                                     admin_url: string;
                                 }[];
                             };
-                            /** @description What is different from what it changes; null: it is new. */
+                            /** @description Differences from what it changes; null: a new one. */
                             change: {
                                 changes: {
                                     [key: string]: unknown;
@@ -18352,12 +18358,12 @@ export interface operations {
                             consent_id: string;
                             /**
                              * Format: uuid
-                             * @description Null for tools of a connection.
+                             * @description null for tools of a connection.
                              */
                             automation_id?: string | null;
                             /**
                              * Format: uuid
-                             * @description Null for an automation.
+                             * @description null for an automation.
                              */
                             connection_id?: string | null;
                             /**
@@ -18367,7 +18373,7 @@ export interface operations {
                             run_id?: string | null;
                             name?: string;
                             version?: number | null;
-                            /** @description What a person has agreed to before; null: nothing. */
+                            /** @description The version agreed to before; null: none. */
                             agreed_version?: number | null;
                             /** @enum {unknown} */
                             origin: "create" | "install" | "upgrade" | "import" | "edit" | "tools";
@@ -18376,11 +18382,11 @@ export interface operations {
                             additions: {
                                 /** @enum {unknown} */
                                 kind: "grant" | "secret" | "account" | "spend" | "start" | "write_policy" | "approval" | "send" | "model" | "tool" | "review";
-                                /** @description Where in the definition it stands. */
+                                /** @description Place in the definition. */
                                 pointer: string;
                                 /** @description The sentence for the person. */
                                 says: string;
-                                /** @description What is called for it, if anything. */
+                                /** @description The capability it calls, if any. */
                                 capability?: string;
                             }[];
                             digest: string;
@@ -18389,7 +18395,7 @@ export interface operations {
                             /** Format: date-time */
                             answered_at?: string | null;
                         }[];
-                        /** @description At work before agreement was recorded; for a person to look at. */
+                        /** @description Active before consent was recorded; for a person to review. */
                         agreed_by_upgrade?: {
                             /** Format: uuid */
                             automation_id: string;
@@ -18423,12 +18429,12 @@ export interface operations {
                         consent_id: string;
                         /**
                          * Format: uuid
-                         * @description Null for tools of a connection.
+                         * @description null for tools of a connection.
                          */
                         automation_id?: string | null;
                         /**
                          * Format: uuid
-                         * @description Null for an automation.
+                         * @description null for an automation.
                          */
                         connection_id?: string | null;
                         /**
@@ -18438,7 +18444,7 @@ export interface operations {
                         run_id?: string | null;
                         name?: string;
                         version?: number | null;
-                        /** @description What a person has agreed to before; null: nothing. */
+                        /** @description The version agreed to before; null: none. */
                         agreed_version?: number | null;
                         /** @enum {unknown} */
                         origin: "create" | "install" | "upgrade" | "import" | "edit" | "tools";
@@ -18447,11 +18453,11 @@ export interface operations {
                         additions: {
                             /** @enum {unknown} */
                             kind: "grant" | "secret" | "account" | "spend" | "start" | "write_policy" | "approval" | "send" | "model" | "tool" | "review";
-                            /** @description Where in the definition it stands. */
+                            /** @description Place in the definition. */
                             pointer: string;
                             /** @description The sentence for the person. */
                             says: string;
-                            /** @description What is called for it, if anything. */
+                            /** @description The capability it calls, if any. */
                             capability?: string;
                         }[];
                         digest: string;
@@ -18476,12 +18482,12 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Of what was read; nothing else is agreed to. */
+                    /** @description Of what was read; nothing else is accepted. */
                     digest: string;
-                    /** @description false: it is refused. */
+                    /** @description false: refuse. */
                     agree: boolean;
                     /**
-                     * @description Also let its triggers start it.
+                     * @description Also start it on its triggers.
                      * @default false
                      */
                     activate?: boolean;
@@ -18501,12 +18507,12 @@ export interface operations {
                             consent_id: string;
                             /**
                              * Format: uuid
-                             * @description Null for tools of a connection.
+                             * @description null for tools of a connection.
                              */
                             automation_id?: string | null;
                             /**
                              * Format: uuid
-                             * @description Null for an automation.
+                             * @description null for an automation.
                              */
                             connection_id?: string | null;
                             /**
@@ -18516,7 +18522,7 @@ export interface operations {
                             run_id?: string | null;
                             name?: string;
                             version?: number | null;
-                            /** @description What a person has agreed to before; null: nothing. */
+                            /** @description The version agreed to before; null: none. */
                             agreed_version?: number | null;
                             /** @enum {unknown} */
                             origin: "create" | "install" | "upgrade" | "import" | "edit" | "tools";
@@ -18525,11 +18531,11 @@ export interface operations {
                             additions: {
                                 /** @enum {unknown} */
                                 kind: "grant" | "secret" | "account" | "spend" | "start" | "write_policy" | "approval" | "send" | "model" | "tool" | "review";
-                                /** @description Where in the definition it stands. */
+                                /** @description Place in the definition. */
                                 pointer: string;
                                 /** @description The sentence for the person. */
                                 says: string;
-                                /** @description What is called for it, if anything. */
+                                /** @description The capability it calls, if any. */
                                 capability?: string;
                             }[];
                             digest: string;
@@ -18561,13 +18567,13 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": {
-                    /** @description What is tried; left out, the version in force. */
+                    /** @description What to rehearse. Default: the active version. */
                     candidate?: {
-                        /** @description A whole definition. */
+                        /** @description A full definition. */
                         definition?: {
                             [key: string]: unknown;
                         };
-                        /** @description A version of the automation, by its number. */
+                        /** @description Version number of the automation. */
                         version?: number;
                         /**
                          * Format: uuid
@@ -18576,27 +18582,27 @@ export interface operations {
                         proposal_id?: string;
                         /**
                          * Format: uuid
-                         * @description What waits for this consent.
+                         * @description The change that waits for this consent.
                          */
                         consent_id?: string;
                     };
                     /**
-                     * @description Over how many of its last firings.
+                     * @description How many past fire times to use.
                      * @default 5
                      */
                     last?: number;
-                    /** @description Over these instead of what has fired; the version in force is tried over them as well, to compare. */
+                    /** @description Use these instead of past fire times; the active version runs on them too, for comparison. */
                     samples?: {
-                        /** @description Inputs, as for a run that is started by hand. */
+                        /** @description Inputs, as for a manual run. */
                         inputs?: {
                             [key: string]: unknown;
                         };
-                        /** @description What a trigger would bring: any JSON value. */
+                        /** @description Payload of a trigger: any JSON value. */
                         payload?: unknown;
                     }[];
-                    /** @description Whether what is on no record is asked outside, as in any dry run. Left out: yes, unless it may do more than a person has agreed to; only a person who may change automations can want it then. */
+                    /** @description Read data outside that no record has, as in a dry run. Default: true, unless the candidate has permissions without consent; then only a person who can edit automations can set it. */
                     live_reads?: boolean;
-                    /** @description How long to wait for the end; left out, what a run may take and 90 s. */
+                    /** @description How long to wait. Default: the run's time limit plus 90 s. */
                     wait_seconds?: number;
                 };
             };
@@ -18622,15 +18628,15 @@ export interface operations {
                         };
                         version_in_force: number;
                         live_reads: boolean;
-                        /** @description Whether all of it has ended. */
+                        /** @description Whether all of it has finished. */
                         done: boolean;
-                        /** @description How many firings would have gone otherwise. */
+                        /** @description Fire times with a different result. */
                         otherwise: number;
                         summary: string;
-                        /** @description What the rehearsal itself cost, with the runs of the version in force over samples. */
+                        /** @description Cost of the rehearsal, with the runs of the active version on samples. */
                         spent_usd: string;
                         firings: {
-                            /** @description What happened; over samples, what the version in force would have done. null: there is nothing to compare with. */
+                            /** @description What happened; on samples, what the active version would have done. null: nothing to compare with. */
                             then: {
                                 /** Format: uuid */
                                 run_id: string;
@@ -18640,7 +18646,7 @@ export interface operations {
                                 outcome: string | null;
                                 reason: string | null;
                                 error: string | null;
-                                /** @description In dollars, as a number in a text. */
+                                /** @description US dollars, as decimal text. */
                                 cost_usd: string;
                                 /** @description What it wrote, drafted and sent. */
                                 deeds: {
@@ -18648,11 +18654,11 @@ export interface operations {
                                     what: "written" | "drafted" | "sent";
                                     step: string;
                                     capability: string;
-                                    /** @description In short; secrets stand in them by name alone. */
+                                    /** @description Shortened; secrets by name only. */
                                     arguments: unknown;
                                 }[];
                             } | null;
-                            /** @description What would have happened; null: it was not started then either. Its status is skipped where it was not rehearsed, as when the money of the day is spent. */
+                            /** @description What would have happened; null: it was not started. status skipped: not rehearsed, for example because the daily budget is spent. */
                             now: {
                                 /** Format: uuid */
                                 run_id: string;
@@ -18662,7 +18668,7 @@ export interface operations {
                                 outcome: string | null;
                                 reason: string | null;
                                 error: string | null;
-                                /** @description In dollars, as a number in a text. */
+                                /** @description US dollars, as decimal text. */
                                 cost_usd: string;
                                 /** @description What it wrote, drafted and sent. */
                                 deeds: {
@@ -18670,23 +18676,23 @@ export interface operations {
                                     what: "written" | "drafted" | "sent";
                                     step: string;
                                     capability: string;
-                                    /** @description In short; secrets stand in them by name alone. */
+                                    /** @description Shortened; secrets by name only. */
                                     arguments: unknown;
                                 }[];
-                                /** @description What the rehearsal itself cost. */
+                                /** @description Cost of the rehearsal. */
                                 spent_usd: string;
-                                /** @description How many answers came from the record. */
+                                /** @description Answers taken from records. */
                                 recorded: number;
-                                /** @description What no record answered, and was asked outside now. */
+                                /** @description Reads without a record that were made now. */
                                 live: {
                                     step: string;
                                     capability: string;
-                                    /** @description In dollars, as a number in a text. */
+                                    /** @description US dollars, as decimal text. */
                                     cost_usd: string;
                                 }[];
                             } | null;
                             done: boolean;
-                            /** @description Whether it would have done anything else. */
+                            /** @description Whether the result differs. */
                             otherwise: boolean;
                             differences: {
                                 /** @enum {unknown} */
@@ -18694,7 +18700,7 @@ export interface operations {
                                 says: string;
                                 step?: string;
                                 capability?: string;
-                                /** @description The arguments that differ, each with its value then and now. */
+                                /** @description Arguments that differ, with old and new values. */
                                 fields?: {
                                     pointer: string;
                                     then: unknown;
@@ -18740,15 +18746,15 @@ export interface operations {
                         };
                         version_in_force: number;
                         live_reads: boolean;
-                        /** @description Whether all of it has ended. */
+                        /** @description Whether all of it has finished. */
                         done: boolean;
-                        /** @description How many firings would have gone otherwise. */
+                        /** @description Fire times with a different result. */
                         otherwise: number;
                         summary: string;
-                        /** @description What the rehearsal itself cost, with the runs of the version in force over samples. */
+                        /** @description Cost of the rehearsal, with the runs of the active version on samples. */
                         spent_usd: string;
                         firings: {
-                            /** @description What happened; over samples, what the version in force would have done. null: there is nothing to compare with. */
+                            /** @description What happened; on samples, what the active version would have done. null: nothing to compare with. */
                             then: {
                                 /** Format: uuid */
                                 run_id: string;
@@ -18758,7 +18764,7 @@ export interface operations {
                                 outcome: string | null;
                                 reason: string | null;
                                 error: string | null;
-                                /** @description In dollars, as a number in a text. */
+                                /** @description US dollars, as decimal text. */
                                 cost_usd: string;
                                 /** @description What it wrote, drafted and sent. */
                                 deeds: {
@@ -18766,11 +18772,11 @@ export interface operations {
                                     what: "written" | "drafted" | "sent";
                                     step: string;
                                     capability: string;
-                                    /** @description In short; secrets stand in them by name alone. */
+                                    /** @description Shortened; secrets by name only. */
                                     arguments: unknown;
                                 }[];
                             } | null;
-                            /** @description What would have happened; null: it was not started then either. Its status is skipped where it was not rehearsed, as when the money of the day is spent. */
+                            /** @description What would have happened; null: it was not started. status skipped: not rehearsed, for example because the daily budget is spent. */
                             now: {
                                 /** Format: uuid */
                                 run_id: string;
@@ -18780,7 +18786,7 @@ export interface operations {
                                 outcome: string | null;
                                 reason: string | null;
                                 error: string | null;
-                                /** @description In dollars, as a number in a text. */
+                                /** @description US dollars, as decimal text. */
                                 cost_usd: string;
                                 /** @description What it wrote, drafted and sent. */
                                 deeds: {
@@ -18788,23 +18794,23 @@ export interface operations {
                                     what: "written" | "drafted" | "sent";
                                     step: string;
                                     capability: string;
-                                    /** @description In short; secrets stand in them by name alone. */
+                                    /** @description Shortened; secrets by name only. */
                                     arguments: unknown;
                                 }[];
-                                /** @description What the rehearsal itself cost. */
+                                /** @description Cost of the rehearsal. */
                                 spent_usd: string;
-                                /** @description How many answers came from the record. */
+                                /** @description Answers taken from records. */
                                 recorded: number;
-                                /** @description What no record answered, and was asked outside now. */
+                                /** @description Reads without a record that were made now. */
                                 live: {
                                     step: string;
                                     capability: string;
-                                    /** @description In dollars, as a number in a text. */
+                                    /** @description US dollars, as decimal text. */
                                     cost_usd: string;
                                 }[];
                             } | null;
                             done: boolean;
-                            /** @description Whether it would have done anything else. */
+                            /** @description Whether the result differs. */
                             otherwise: boolean;
                             differences: {
                                 /** @enum {unknown} */
@@ -18812,7 +18818,7 @@ export interface operations {
                                 says: string;
                                 step?: string;
                                 capability?: string;
-                                /** @description The arguments that differ, each with its value then and now. */
+                                /** @description Arguments that differ, with old and new values. */
                                 fields?: {
                                     pointer: string;
                                     then: unknown;
@@ -19041,7 +19047,7 @@ export interface operations {
                             /** Format: uuid */
                             halt_id: string;
                             /**
-                             * @description What stands still: all of the workspace, one automation, or everything here that came with a recipe.
+                             * @description The whole workspace, one automation, or everything installed from a recipe.
                              * @enum {unknown}
                              */
                             scope: "workspace" | "automation" | "recipe";
@@ -19053,13 +19059,13 @@ export interface operations {
                             /** @description An administrator halted it in every workspace. */
                             everywhere: boolean;
                             reason: string;
-                            /** @description The email of whoever did. */
+                            /** @description Email address of the person. */
                             halted_by?: string | null;
                             /** Format: date-time */
                             halted_at: string;
-                            /** @description Runs that are held, due or in line; 1,000 stands for more. */
+                            /** @description Held runs, due or queued; 1,000 means at least that many. */
                             held: number;
-                            /** @description Runs that a worker has not handed back yet. */
+                            /** @description Runs that a worker has not returned yet. */
                             under_way: number;
                         }[];
                     };
@@ -19078,21 +19084,21 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description What stands still: all of the workspace, one automation, or everything here that came with a recipe.
+                     * @description The whole workspace, one automation, or everything installed from a recipe.
                      * @enum {unknown}
                      */
                     scope: "workspace" | "automation" | "recipe";
                     /**
                      * Format: uuid
-                     * @description Of the scope automation: which one.
+                     * @description For scope automation.
                      */
                     automation_id?: string;
-                    /** @description Of the scope recipe: its name in the codex. */
+                    /** @description For scope recipe: its slug. */
                     recipe?: string;
-                    /** @description Why, for everybody who finds it standing still. */
+                    /** @description Shown to everybody who sees the halt. */
                     reason: string;
                     /**
-                     * @description Cancel the runs that are there now, instead of holding them. What starts later is held all the same.
+                     * @description Cancel current runs instead of holding them. Later runs are still held.
                      * @default false
                      */
                     cancel?: boolean;
@@ -19111,7 +19117,7 @@ export interface operations {
                             /** Format: uuid */
                             halt_id: string;
                             /**
-                             * @description What stands still: all of the workspace, one automation, or everything here that came with a recipe.
+                             * @description The whole workspace, one automation, or everything installed from a recipe.
                              * @enum {unknown}
                              */
                             scope: "workspace" | "automation" | "recipe";
@@ -19123,16 +19129,16 @@ export interface operations {
                             /** @description An administrator halted it in every workspace. */
                             everywhere: boolean;
                             reason: string;
-                            /** @description The email of whoever did. */
+                            /** @description Email address of the person. */
                             halted_by?: string | null;
                             /** Format: date-time */
                             halted_at: string;
-                            /** @description Runs that are held, due or in line; 1,000 stands for more. */
+                            /** @description Held runs, due or queued; 1,000 means at least that many. */
                             held: number;
-                            /** @description Runs that a worker has not handed back yet. */
+                            /** @description Runs that a worker has not returned yet. */
                             under_way: number;
                         };
-                        /** @description Runs that were cancelled by it. */
+                        /** @description Cancelled runs. */
                         cancelled: number;
                         says: string;
                     };
@@ -19151,16 +19157,16 @@ export interface operations {
             content: {
                 "application/json": {
                     /**
-                     * @description What stands still: all of the workspace, one automation, or everything here that came with a recipe.
+                     * @description The whole workspace, one automation, or everything installed from a recipe.
                      * @enum {unknown}
                      */
                     scope: "workspace" | "automation" | "recipe";
                     /**
                      * Format: uuid
-                     * @description Of the scope automation: which one.
+                     * @description For scope automation.
                      */
                     automation_id?: string;
-                    /** @description Of the scope recipe: its name in the codex. */
+                    /** @description For scope recipe: its slug. */
                     recipe?: string;
                 };
             };
@@ -19173,7 +19179,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Runs that are back in the queue. */
+                        /** @description Runs that are queued again. */
                         back: number;
                         says: string;
                     };
@@ -19193,10 +19199,10 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Why, for everybody who finds it standing still. */
+                    /** @description Shown to everybody who sees the halt. */
                     reason: string;
                     /**
-                     * @description Cancel the runs that are there now, instead of holding them. What starts later is held all the same.
+                     * @description Cancel current runs instead of holding them. Later runs are still held.
                      * @default false
                      */
                     cancel?: boolean;
@@ -19215,7 +19221,7 @@ export interface operations {
                             /** Format: uuid */
                             halt_id: string;
                             /**
-                             * @description What stands still: all of the workspace, one automation, or everything here that came with a recipe.
+                             * @description The whole workspace, one automation, or everything installed from a recipe.
                              * @enum {unknown}
                              */
                             scope: "workspace" | "automation" | "recipe";
@@ -19227,16 +19233,16 @@ export interface operations {
                             /** @description An administrator halted it in every workspace. */
                             everywhere: boolean;
                             reason: string;
-                            /** @description The email of whoever did. */
+                            /** @description Email address of the person. */
                             halted_by?: string | null;
                             /** Format: date-time */
                             halted_at: string;
-                            /** @description Runs that are held, due or in line; 1,000 stands for more. */
+                            /** @description Held runs, due or queued; 1,000 means at least that many. */
                             held: number;
-                            /** @description Runs that a worker has not handed back yet. */
+                            /** @description Runs that a worker has not returned yet. */
                             under_way: number;
                         };
-                        /** @description Runs that were cancelled by it. */
+                        /** @description Cancelled runs. */
                         cancelled: number;
                         says: string;
                     };
@@ -19266,7 +19272,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @description Runs that are back in the queue. */
+                        /** @description Runs that are queued again. */
                         back: number;
                         says: string;
                     };
@@ -19296,9 +19302,9 @@ export interface operations {
                             host?: string | null;
                             process?: number | null;
                             queues: string[];
-                            /** @description Runs that it can have under way at a time. */
+                            /** @description Concurrent runs it can execute. */
                             slots: number;
-                            /** @description Runs it had under way at its last heartbeat. */
+                            /** @description Runs in progress at the last heartbeat. */
                             in_flight: number;
                             /** Format: date-time */
                             started_at: string;
@@ -19306,24 +19312,24 @@ export interface operations {
                             lease_until: string;
                             /**
                              * Format: date-time
-                             * @description Since when it takes nothing new; null: it works as usual.
+                             * @description When draining began; null: not draining.
                              */
                             drain_at?: string | null;
                         }[];
                         queues: {
                             /** @enum {unknown} */
                             queue: "fast" | "medium" | "long";
-                            /** @description Due, and taken by nobody; 100,000 stands for more. */
+                            /** @description Due and not claimed; 100,000 means at least that many. */
                             due_runs: number;
-                            /** @description How long the oldest of them waits. */
+                            /** @description Age of the oldest due run. */
                             oldest_seconds: number;
-                            /** @description Runs that workers have under way. */
+                            /** @description Runs in progress. */
                             in_flight: number;
-                            /** @description Runs that a halt holds. */
+                            /** @description Runs held by a halt. */
                             held_runs: number;
-                            /** @description What its workers can have under way. */
+                            /** @description Concurrent runs that its workers can execute. */
                             slots: number;
-                            /** @description Those that take from it and are not drained. */
+                            /** @description Workers that claim from it and are not draining. */
                             workers: number;
                         }[];
                     };
@@ -19341,7 +19347,7 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": {
-                    /** @description One worker, by its name or its number. */
+                    /** @description Name or number of one worker. */
                     worker?: string;
                     /** @description All workers of this machine. */
                     host?: string;
@@ -19362,9 +19368,9 @@ export interface operations {
                             host?: string | null;
                             process?: number | null;
                             queues: string[];
-                            /** @description Runs that it can have under way at a time. */
+                            /** @description Concurrent runs it can execute. */
                             slots: number;
-                            /** @description Runs it had under way at its last heartbeat. */
+                            /** @description Runs in progress at the last heartbeat. */
                             in_flight: number;
                             /** Format: date-time */
                             started_at: string;
@@ -19372,7 +19378,7 @@ export interface operations {
                             lease_until: string;
                             /**
                              * Format: date-time
-                             * @description Since when it takes nothing new; null: it works as usual.
+                             * @description When draining began; null: not draining.
                              */
                             drain_at?: string | null;
                         }[];
