@@ -433,7 +433,7 @@ async def test_a_call_after_shutdown_does_not_start_the_server_again(used_home: 
             "database_unavailable",
             "That is 'x' at /nowhere:5432.",
         ),
-        ("mysql://u:hidden@127.0.0.1/x", Invalid, "database_address", "cannot be used."),
+        ("mysql://u:hidden@127.0.0.1/x", Invalid, "database_address", "is invalid."),
     ],
 )
 async def test_an_outside_server_that_cannot_be_used_is_reported_by_its_place_without_a_password(

@@ -464,7 +464,7 @@ async def test_a_chore_that_fails_is_reported_and_the_others_are_done(
     with caplog.at_level(logging.INFO):
         removed = await housekeeper.once(NOW)
     assert (removed.runs, removed.artifacts, removed.failed) == (1, 1, ("orphans",))
-    assert "Housekeeping of orphans failed" in caplog.text
+    assert "Housekeeping task orphans failed" in caplog.text
     assert "Housekeeping removed: runs 1, artifacts 1" in caplog.text
     assert str(tmp_path) not in caplog.text
 

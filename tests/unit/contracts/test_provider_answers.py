@@ -134,7 +134,7 @@ def test_what_is_no_json_did_not_come_from_the_api() -> None:
     for body in (b"<html>", b"", b"\xff"):
         with pytest.raises(UpstreamError, match="does not match the API of Shop"):
             read_json(_answered(200, body), "Shop")
-    with pytest.raises(UpstreamError, match="does not speak"):
+    with pytest.raises(UpstreamError, match="does not match the API"):
         read_object(_answered(200, [1]), "Shop")
 
 

@@ -95,7 +95,7 @@ async def link_account(tx: Transaction, workspace_id: UUID, code: str, team: str
     """Links the account that a code came from; answers what its person is shown."""
     row = await tx.fetchrow(_USE, workspace_id, hashed(code))
     if row is None or not row["in_time"]:
-        return "This code has expired. Get a new one in Mainspring."
+        return "This code is not valid or has expired. Get a new one in Mainspring."
     await tx.execute(_LOCK_ACCOUNT, str(workspace_id), team, user)
     holder = await tx.fetchrow(_HOLDER, workspace_id, team, user)
     if holder is not None and holder["member_id"] != row["member_id"]:

@@ -289,7 +289,7 @@ async def test_a_token_that_works_is_ended_by_nobody_who_did_not_say_so(
         assert "--yes" in str(refusal.value.suggestion)
     assert await ending() == before
     await make_token(command_context, Screen(), "One", None, sure=True)
-    assert f"The token …{before} has ended" in capsys.readouterr().out
+    assert f"The token …{before} no longer works" in capsys.readouterr().out
     assert await ending() != before
 
 

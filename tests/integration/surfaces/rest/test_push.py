@@ -387,7 +387,7 @@ async def test_failures_and_the_pause_are_shown(world: World) -> None:
     first, second = made.shown
     assert (first["title"], first["body"]) == ("An automation failed", "Nightly sync")
     assert first["link"] == f"/runs/{runs[1]}?workspace={application.workspace_id}"
-    assert second["title"] == "An automation was paused after repeated failures"
+    assert second["title"] == "An automation was paused after failures"
     assert "never work" not in json.dumps(made.shown)
     assert PRIVATE not in json.dumps(made.shown)
 

@@ -216,7 +216,7 @@ def test_a_reply_that_was_kept_is_the_same_when_it_is_read_back(
         ('{"kind":"call","tool":"a.b","arguments":{"q":1}}', '→ a.b {"q": 1}'),
         ('{"kind":"result","tool":"a","outcome":"held","text":"x"}', "← a waits for a person: x"),
         ('{"kind":"refused","tool":"b","arguments":{},"text":"No."}', "→ b {} was not done: No."),
-        ('{"kind":"told","text":"Give your answer."}', "is told: Give your answer."),
+        ('{"kind":"told","text":"Give your answer."}', "receives: Give your answer."),
         (_TURN, "turn 2: 1,050 tokens, $0.0100 ($0.0200 so far)"),
         ('{"kind":"answer","how":"done","output":{"n":1},"text":""}', 'answers: {"n": 1}'),
         ('{"kind":"answer","how":"nothing","text":"No mail."}', "nothing to do: No mail."),

@@ -19,7 +19,7 @@ from tests.kit.author_model import (
     wish_for,
 )
 
-MOST_BYTES = 26_000
+MOST_BYTES = 27_000
 SYSTEM = system_text(WORDS, "data-0")
 
 
