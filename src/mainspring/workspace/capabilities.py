@@ -272,7 +272,8 @@ def _set(limits: Limits) -> Capability:
     return Capability(
         id="automation_kv.set",
         description="Store a value for later runs of this automation\n\n"
-        f"Use it to remember a value between runs. Any JSON value of at most {limits.kv_value_bytes} bytes under a key. With "
+        "Use it to remember a value between runs.\n\n"
+        f"Any JSON value of at most {limits.kv_value_bytes} bytes under a key. With "
         "if_absent, only if the key is missing: exactly one run succeeds.",
         input_schema=_build_object_schema(
             {

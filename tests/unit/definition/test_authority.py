@@ -550,10 +550,10 @@ def test_what_is_wider_is_named_and_the_way_back_needs_nobody(
 def test_a_webhook_that_is_no_longer_signed_needs_consent() -> None:
     address = on("webhook", auth={"type": "secret_url"})
     assert says(may(triggers=(SIGNED,)), may(triggers=(address,))) == [
-        "Calls of its webhook need no signature any more."
+        "Its webhook requests no longer need a signature."
     ]
     assert says(may(), may(triggers=(address,))) == [
-        "It now starts by a webhook, for everybody who knows the address."
+        "It now starts by a webhook, for everyone with the address."
     ]
 
 

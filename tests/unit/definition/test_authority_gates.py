@@ -169,7 +169,7 @@ def held(**more: Any) -> dict[str, Any]:
 
 
 def unheld(name: str) -> str:
-    return f"It now does {name} (http_fetch) without the answer to the write of tell."
+    return f"It now does {name} (http_fetch) without waiting for the approval of tell."
 
 
 @pytest.mark.parametrize("approval", [None, "ask", "auto", "automatically", {"x": "automatic"}])

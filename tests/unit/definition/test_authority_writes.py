@@ -29,7 +29,7 @@ def step(action: str, approval: Any = "automatic", **config: Any) -> dict[str, A
 
 
 def more(before: list[Any] | None, *after: Any, version: str = "1.2") -> list[tuple[str, str]]:
-    """What is sent without asking now and was not, with its place."""
+    """What is sent without approval now and was not, with its place."""
 
     def may(plan: list[Any]) -> Any:
         document = {"schema_version": version, "plan": plan}
@@ -44,7 +44,7 @@ def test_an_automatic_write_is_reported_with_its_destination_and_its_template() 
         (
             "/plan/0/approval",
             (
-                "It posts to the Slack channel C123 with its owner's Slack account without asking: "
+                "It posts to the Slack channel C123 with its owner's Slack account without approval: "
                 f"“{DIGEST}”."
             ),
         )
@@ -90,7 +90,7 @@ def test_how_a_request_is_made_is_no_part_of_what_is_sent() -> None:
     )
     assert more([one], slower) == []
     assert more(None, one) == [
-        ("/plan/0/approval", 'It sends POST requests to a.example without asking: “{"a":1}”.')
+        ("/plan/0/approval", 'It sends POST requests to a.example without approval: “{"a":1}”.')
     ]
 
 
@@ -99,34 +99,34 @@ def test_how_a_request_is_made_is_no_part_of_what_is_sent() -> None:
     [
         (
             step("send_email", to=["a@example.com"], cc=["b@example.com"], subject="Hi", text="x"),
-            "It mails a@example.com, b@example.com without asking: “Hi · x”.",
+            "It mails a@example.com, b@example.com without approval: “Hi · x”.",
         ),
         (
             step("telegram_push", text="x"),
-            "It sends its owner a message on Telegram without asking: “x”.",
+            "It sends its owner a message on Telegram without approval: “x”.",
         ),
         (
             step("callback_webhook", url="https://a.example/h", body={"a": 1}),
-            'It sends POST requests to a.example without asking: “{"a":1}”.',
+            'It sends POST requests to a.example without approval: “{"a":1}”.',
         ),
         (
             step("github.comment", owner="o", repo="r", number=1, body="x"),
             (
                 "It comments on #1 of the GitHub repository o/r with its owner's GitHub account without "  # noqa: E501
-                "asking: “x”."
+                "approval: “x”."
             ),
         ),
         (
             step("crm.note", to=["a@example.com"], body="x"),
-            "It calls crm.note with to a@example.com without asking: “x”.",
+            "It calls crm.note with to a@example.com without approval: “x”.",
         ),
         (
             step("slack_post", channel="#ops", text="x", token="{{ secrets.bot }}"),
-            "It posts to the Slack channel #ops without asking: “x”.",
+            "It posts to the Slack channel #ops without approval: “x”.",
         ),
         (
             step("slack_post", text="x"),
-            "It posts to any Slack channel with its owner's Slack account without asking: “x”.",
+            "It posts to any Slack channel with its owner's Slack account without approval: “x”.",
         ),
         (
             step(
@@ -135,9 +135,9 @@ def test_how_a_request_is_made_is_no_part_of_what_is_sent() -> None:
                 prompt="p",
                 tools=[{"tool": "slack_post", "params": {"channel": "C1"}}],
             ),
-            "The model of the step one posts to the Slack channel C1 without asking.",
+            "The model of the step one posts to the Slack channel C1 without approval.",
         ),
-        (step("script", source="return 1"), "The program of the step one sends without asking."),
+        (step("script", source="return 1"), "The program of the step one sends without approval."),
     ],
 )
 def test_each_kind_of_write_has_its_words(made: Any, says: str) -> None:
@@ -152,7 +152,7 @@ def test_a_text_is_shown_as_far_as_a_sentence_is_read() -> None:
 def test_mail_to_the_owner_is_automatic_unless_it_asks() -> None:
     mail = {"subject": "Done", "text": "All is well."}
     assert more(None, step("email.notify_owner", None, **mail)) == [
-        ("/plan/0", "It mails its owner without asking: “Done · All is well.”.")
+        ("/plan/0", "It mails its owner without approval: “Done · All is well.”.")
     ]
     assert more(None, step("email.notify_owner", "ask", **mail)) == []
 
@@ -198,7 +198,7 @@ def test_what_sends_everything_sends_each_and_not_the_reverse() -> None:
     assert len(more([agent({"send_email": "automatic"}, post)], each)) == 1
     asks = agent({"slack_post": "ask", "send_email": "automatic"}, post)
     assert [text for _, text in more(None, asks)] == [
-        "The model of the step one sends with send_email without asking."
+        "The model of the step one sends with send_email without approval."
     ]
 
 
