@@ -72,7 +72,7 @@ async def test_each_adapter_reads_what_is_at_its_address() -> None:
     [
         (http_answer(404, b""), NotFound, "127.0.0.1"),
         (http_answer(403, b""), PermissionDenied, "127.0.0.1"),
-        (http_answer(429, b"", "Retry-After: 7"), UpstreamError, "pause"),
+        (http_answer(429, b"", "Retry-After: 7"), UpstreamError, "limits requests"),
         (http_answer(503, b""), UpstreamError, "503"),
         (http_answer(200, b"<html>"), UpstreamError, "not JSON"),
         (http_answer(200, b"[" + b"1," * 20_000 + b"1]"), UpstreamError, "larger"),

@@ -470,10 +470,12 @@ async def _holder(name: str, api: Api, here: Office, folder: Path) -> AsyncItera
             async with _approving(api, here) as trial:
                 yield trial
         case "MCP client":
-            async with connected(api.address, api.token) as client:
+            async with connected(api.address, api.token, query="toolset=all") as client:
                 yield Trial(api, here, over_mcp(client))
         case "MCP client that opens pages":
-            async with connected(api.address, api.token, opens=_accept) as client:
+            async with connected(
+                api.address, api.token, opens=_accept, query="toolset=all"
+            ) as client:
                 yield Opening(api, here, over_mcp(client))
         case "run":
             yield Trial(api, here, in_a_run(here.bench))

@@ -120,7 +120,7 @@ async def test_another_tenant_gets_not_found(here: ToolIsolation) -> None:
     assert token.json()["errors"][0]["code"] == "unknown_capability"
     assert (read.status_code, called.status_code) == (404, 404)
     assert not {LOOKUP, SEND} & {one["id"] for one in (*listed, *words)}
-    assert called.json()["detail"] == f"There is no capability called {LOOKUP!r}."
+    assert called.json()["detail"] == f"There is no capability named {LOOKUP!r}."
     assert here.acme.looked_up == []
 
 

@@ -130,7 +130,7 @@ async def confirm_draft(
     context: CommandContext,
     screen: Screen,
     text: str,
-    edits: Sequence[str] = (),
+    edits: Sequence[str] | None = None,
     seen: str | None = None,
     ask: Ask | None = None,
 ) -> int:
@@ -144,7 +144,7 @@ async def confirm_draft(
             arguments["hash"] = _whole(draft, seen)
         if draft["status"] == "pending":
             check_person(client, screen, ask, BY_PEOPLE)
-            edited = [f"  with {one_line(one, 400)}" for one in edits]
+            edited = [f"  with {one_line(one, 400)}" for one in edits or ()]
             if not await confirm(screen, [*format_draft(draft), *edited], "Send this?", ask):
                 screen.say("Not sent. The draft stays pending.")
                 return exits.DONE
