@@ -39,26 +39,6 @@ def _bearer(token: str) -> Mapping[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
-@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
-async def test_another_method_gets_405_whether_or_not_the_webhook_exists(
-    bench: Bench, api: Api, method: str
-) -> None:
-    called = await hook(bench, api)
-    where = f"/api/v1/automations/{generate_id()}"
-    signed = f"/api/v1/automations/{called.automation_id}/hooks/{called.slug}"
-    answers = [
-        _same(await called.api.anonymous.request(method, path, headers=_bearer(token)))
-        for path in (called.path, signed, f"{where}/fire", f"{where}/hooks/x")
-        for token in (called.token, "mwh_x")
-    ]
-    assert (answers[0][0], answers[0][1]["code"]) == (405, "wrong_method")
-    assert answers[0][2]["allow"] == "POST"
-    assert answers == [answers[0]] * len(answers)
-    # The path of other operations still needs a caller.
-    assert (await api.anonymous.request(method, f"{where}/triggers")).status_code == 401
-    assert await runs(bench) == 0
-
-
 async def test_unauthorized_callers_get_one_answer_and_no_run(bench: Bench, api: Api) -> None:
     called = await hook(bench, api)
     other = await hook(bench, api, name="another")

@@ -486,7 +486,6 @@ class AuthMiddleware:
         self._browsers = browsers
         listed = list(routes)
         self._open = _marked(listed, is_public)
-        self._closed = _marked(listed, lambda endpoint: not is_public(endpoint))
         self._for_runs = _marked(listed, is_open_to_runs)
         self._anywhere = _marked(listed, is_anywhere)
 
@@ -530,14 +529,9 @@ class AuthMiddleware:
 
     async def _admit(self, scope: Scope) -> None:
         if not _among(self._open, scope):
-            try:
-                caller = await self._caller(scope)
-            except Unauthenticated:
-                if not self._is_only_public(scope["path"]):
-                    raise
-            else:
-                scope.setdefault("state", {})[_CALLER] = caller
-                enter_workspace(caller.workspace_id)
+            caller = await self._caller(scope)
+            scope.setdefault("state", {})[_CALLER] = caller
+            enter_workspace(caller.workspace_id)
         # No stored name contains this character, and the database rejects it.
         if "\x00" in scope["path"]:
             raise NotFound("There is nothing at this address.", code="no_route")
@@ -546,16 +540,6 @@ class AuthMiddleware:
                 "The query holds a NUL character.",
                 findings=[Finding("/query", "NUL characters are not taken.", "nul")],
             )
-
-    def _is_only_public(self, path: str) -> bool:
-        """Whether only public routes have this path: the router then rejects the method with 405.
-
-        The pattern of the path decides, not what is stored, so the response does not show whether a
-        webhook exists.
-        """
-        return any(pattern.match(path) for _, pattern in self._open) and not any(
-            pattern.match(path) for _, pattern in self._closed
-        )
 
     async def _caller(self, scope: Scope) -> AuthenticatedCaller:
         local = scope.get(LOCAL_CALLER)
