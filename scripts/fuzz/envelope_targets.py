@@ -139,7 +139,7 @@ class _Gate:
 class _Known:
     """A client with a token."""
 
-    visitor = CapabilityCaller(Actor(_SPACE, "client", _FILE, role=Role.VIEWER))
+    gate_caller = CapabilityCaller(Actor(_SPACE, "client", _FILE, role=Role.VIEWER))
 
 
 _SETTINGS: Final = Settings(home=Path("/nowhere"))

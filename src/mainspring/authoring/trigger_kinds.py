@@ -68,16 +68,8 @@ TRIGGER: Final[JsonSchema] = object_of(
             "description": "For webhook: the secret with the sender's signing key.",
             **object_of({"secret": {"type": "string"}}, ["secret"]),
         },
-        "auth": {
-            "description": "For webhook: how its callers authenticate, for example type signature "
-            "with provider github and the name of a secret.",
-            "type": "object",
-        },
-        "events": {
-            "description": "For webhook: the sender's events that start a run.",
-            "type": "array",
-            "items": {"type": "string"},
-        },
+        "auth": {"type": "object"},
+        "events": {"type": "array", "items": {"type": "string"}},
     },
     ["kind"],
 )

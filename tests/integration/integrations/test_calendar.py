@@ -176,7 +176,7 @@ async def test_what_is_broken_is_reported_and_the_rest_is_there() -> None:
             with pytest.raises(kind):
                 await one.window(**JUNE)
         one.double.planned = {f"GET {OURS}users/me/calendarList": [http_answer(200, b"[1]")]}
-        with pytest.raises(UpstreamError, match="does not speak"):
+        with pytest.raises(UpstreamError, match="does not match the API"):
             await one.window(**JUNE)
         with pytest.raises(Invalid) as caught:
             await one.window(start="2026-06-07", end="2026-06-01")

@@ -105,7 +105,7 @@ async def test_a_key_with_another_body_is_refused_and_an_expired_key_is_free(ben
     first = await dispatch(replace(base, body_hash=b"1", key_expires_at=past))
     second = await dispatch(replace(base, body_hash=b"2"))
     assert first.run_id != second.run_id
-    with pytest.raises(Invalid, match="another body"):
+    with pytest.raises(Invalid, match="different body"):
         await dispatch(replace(base, body_hash=b"3"))
 
 

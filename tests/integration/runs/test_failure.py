@@ -132,7 +132,7 @@ async def test_retry_goes_on_at_the_failed_step_with_the_earlier_outputs(bench: 
 
 async def test_a_run_that_succeeded_cannot_be_retried(bench: Bench) -> None:
     run = await bench.run(document(step("a", "test.echo")))
-    with pytest.raises(Conflict, match="broke off"):
+    with pytest.raises(Conflict, match="Only a failed run"):
         await bench.application.control.retry(bench.application.workspace_id, run["id"])
 
 

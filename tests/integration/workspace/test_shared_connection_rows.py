@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -70,7 +71,11 @@ class People:
         self.ended: list[tuple[UUID, str]] = []
         # Only these parts are needed, and what the workspace can do.
         self._service = AccountConnectionService((), words=_words)
-        needed: Any = SimpleNamespace(database=database, vault=vault, changed=self._changed)
+        # No token is renewed here, so there is no renewal to wait for.
+        lines = SimpleNamespace(tokens=SimpleNamespace(held=lambda _: nullcontext()))
+        needed: Any = SimpleNamespace(
+            database=database, vault=vault, changed=self._changed, lines=lines
+        )
         self._service._parts = needed
 
     async def _changed(self, tx: Transaction, row: rows.AccountRow, what: str) -> None:

@@ -44,8 +44,8 @@ def test_an_automatic_write_is_reported_with_its_destination_and_its_template() 
         (
             "/plan/0/approval",
             (
-                "It posts to the Slack channel C123 with its owner's Slack account without approval: "
-                f"“{DIGEST}”."
+                "It posts to the Slack channel C123 with its owner's Slack account without "
+                f"approval: “{DIGEST}”."
             ),
         )
     ]

@@ -60,7 +60,7 @@ async def test_what_uses_a_held_back_tool_is_saved_and_activated_with_a_doubt(
     for result in (validated, saved, active):
         (doubt,) = (one for one in result["warnings"] if one["code"] == "tool_held_back")
         assert doubt["pointer"] == "/plan/0/action"
-        assert doubt["detail"].startswith("notes.search_notes is held back")
+        assert doubt["detail"].startswith("notes.search_notes is blocked")
         assert "connections agree notes" in doubt["suggestion"]
     assert [grant["capability"] for grant in validated["grants"]] == ["notes.search_notes"]
     assert places(both)["/plan/0/config/tools/0"] == "tool_held_back"

@@ -32,6 +32,7 @@ PUBLIC = {
     # Outside systems have a token or a signature of their own.
     ("POST", "/api/v1/automations/{automation_id}/fire"),
     ("POST", "/api/v1/automations/{automation_id}/hooks/{slug}"),
+    ("POST", "/api/v1/hooks/{token}"),
     # Slack signs its requests with the workspace's signing secret.
     ("POST", "/api/v1/integrations/slack/interactions/{workspace_id}"),
     # A signed link is handed on to people without a token.

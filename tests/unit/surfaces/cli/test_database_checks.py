@@ -87,7 +87,10 @@ def test_a_missing_scheduler_is_detected_by_what_it_did_not_do() -> None:
     late = replace(
         SEEN, vitals=HealthSignals(overdue_schedules=2, schedule_seconds=92.0, event_seconds=80.0)
     )
-    for name, output in (("schedules", "did not: 2, the oldest 92 s ago"), ("events", "for 80 s")):
+    for name, output in (
+        ("schedules", "Overdue schedules: 2, the oldest by 92 s"),
+        ("events", "for 80 s"),
+    ):
         assert checks.on_time(name, SEEN).verdict == "ok"
         found = checks.on_time(name, late)
         assert (found.name, found.verdict) == (name, "doubtful")
