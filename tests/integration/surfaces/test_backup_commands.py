@@ -137,7 +137,7 @@ async def test_a_backup_is_restored_elsewhere_with_the_right_key_alone(
     assert not is_unfinished(home)
     # One that is killed leaves a mark: no server starts on half of it, another try ends it.
     (home / "restore.unfinished").write_text('{"stamp": "then"}')
-    with pytest.raises(Conflict, match="broken off"):
+    with pytest.raises(Conflict, match="was interrupted"):
         await EmbeddedServer(home).start_async()
     assert await restore(desk(home), quiet(), path, RestoreOptions(replace=True)) == 0
     assert (home / "artifacts.before-then" / "mine").exists()

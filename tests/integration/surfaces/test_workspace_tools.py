@@ -220,7 +220,7 @@ async def test_a_draft_is_not_sent_when_its_tool_is_gone_or_another_one(
     await here.ask("POST", f"/drafts/{draft}/confirm")
 
     assert (gone["status"], gone["code"]) == (409, "capability_gone")
-    assert gone["detail"].startswith(f"{SEND} is not there any more")
+    assert gone["detail"].startswith(f"{SEND} no longer exists")
     assert draft in {one["id"] for one in listed}
     assert (changed["status"], changed["code"]) == (409, "draft_changed")
     assert "the tool" in changed["detail"]

@@ -140,7 +140,7 @@ async def test_what_comes_from_a_file_waits_and_each_thing_it_may_do_is_named(
     assert isinstance(both, Invalid)
 
     lacks = await refusal(capabilities, "answer_consent", **{**answer, "activate": True})
-    assert (lacks.code, lacks.detail[:47]) == (
+    assert (lacks.code, lacks.detail[:55]) == (
         "secrets_missing",
         "It cannot be activated, so your answer was not recorded",
     )
@@ -189,9 +189,9 @@ async def _check_nothing_starts(
         held = await refusal(who, "update_automation", automation_id=str(one), state="active")
         assert held.code == "consent_needed"
     assert await fires(bench, one) == "paused"
-    with pytest.raises(Conflict, match="agree first"):
+    with pytest.raises(Conflict, match="must first consent"):
         await application.dispatcher.dispatch(RunRequest(application.workspace_id, one))
-    with pytest.raises(Conflict, match="agree first"):
+    with pytest.raises(Conflict, match="must first consent"):
         await application.dispatcher.dispatch(
             RunRequest(application.workspace_id, one, mode="verify")
         )
@@ -201,7 +201,7 @@ async def _check_nothing_starts(
     async with application.database.transaction() as tx:
         await archive(tx, application.workspace_id, one)
         await restore(tx, application.workspace_id, one)
-    with pytest.raises(Conflict, match="agree first"):
+    with pytest.raises(Conflict, match="must first consent"):
         await application.dispatcher.dispatch(RunRequest(application.workspace_id, one))
 
 
@@ -360,7 +360,7 @@ async def _check_refusing(
     given = {"consent_id": consent["consent_id"], "digest": consent["digest"]}
     no = await capability_client.call("answer_consent", {**given, "agree": False})
     assert (no["consent"]["status"], no["state"]) == ("refused", "paused")
-    assert "bring it back" in no["says"]
+    assert "restore it to continue" in no["says"]
     assert await waiting(capability_client) == []
     for who in (capability_client, client(capability_client)):
         held = await refusal(who, "update_automation", automation_id=one, state="active")

@@ -77,7 +77,7 @@ async def test_a_board_is_linked_filled_refreshed_and_let_go_by_commands(
             await refresh_board(context, screen, "Work", None)
         await list_links(context, screen, "Work")
         text = capsys.readouterr().out
-        assert "http_json.get, by hand, refreshed" in text
+        assert "http_json.get, manual, refreshed" in text
         assert "127.0.0.1 failed with status 503." in text
         await show_board(context, screen, "Work", "rows")
         assert "failed with status 503." in capsys.readouterr().out

@@ -202,7 +202,7 @@ async def test_a_named_server_takes_a_token_and_refuses_what_is_not_a_request(
     signed_out = await over_http("boards", "list")
     monkeypatch.setenv("MAINSPRING_TOKEN", api.token)
     made = await over_http("boards", "create", "There")
-    local = await command("validate", "--help"), await command("halts")
+    local = await command("validate", "--help"), await command("retry", "last")
 
     assert signed_out[0] == 1
     assert "You are not signed in" in signed_out[1]

@@ -115,7 +115,7 @@ async def _check_changing_ones_mind(
         await answer_consent(context, Screen(), "Other", agree=True, digest="0" * 64, ask=yes)
     assert stale.value.code == "consent_changed"
     await answer_consent(context, Screen(), consent["consent_id"], agree=False, ask=yes)
-    assert "is refused" in capsys.readouterr().out
+    assert "Refused: it stays paused." in capsys.readouterr().out
     await show_consent(context, screen, consent["consent_id"])
     again = _answer(capsys)
     assert again["digest"] != consent["digest"]

@@ -82,7 +82,7 @@ async def test_a_workspace_lives_in_a_folder(
     assert await diff_folders(command_context, screen, str(folder), None) == exits.DIFFERS
     capsys.readouterr()
     await bring_folder(command_context, Screen(), str(folder), "new_version", dry_run=False)
-    assert "agreed" in capsys.readouterr().out
+    assert "Nothing starts before you agree" in capsys.readouterr().out
     assert await diff_folders(command_context, screen, str(folder), None) == exits.DONE
     capsys.readouterr()
 

@@ -61,7 +61,7 @@ async def _shows_the_draft(context: CommandContext, capsys: pytest.CaptureFixtur
     assert text.count(draft["preview"]) == 2
     assert f"step mail of run {draft['run_id']}" in text
     assert f"drafts confirm {draft['id']}" in text
-    assert "1 draft waits for a person." in text
+    assert "1 draft waits for approval." in text
 
 
 async def test_fire_starts_a_trial_and_lists_show_it(

@@ -376,7 +376,7 @@ async def test_the_commands_say_it_all_in_words_and_in_json(command: Command) ->
     asks = json.loads(result)
     assert (code, asks["status"], asks["request"]) == (exits.DONE, "asks", OPEN)
     code, result = await command("proposals", "save", "last")
-    assert (code, "a program cannot" in result) == (exits.FAILED, True)
+    assert (code, "Only a person can save a proposal" in result) == (exits.FAILED, True)
     code, result = await command("proposals", "answer", "last", "time-zone=Mars", "--json")
     assert code == exits.INVALID
     assert json.loads(result)["errors"][0]["pointer"] == "/answers/time-zone"
