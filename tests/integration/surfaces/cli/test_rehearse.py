@@ -80,4 +80,4 @@ async def test_rehearse_shows_the_differences_and_ends_with_a_code_of_its_own(
     assert "~ It would have drafted send_email, with other /subject." in output
     assert 'then /subject: "Then"' in output
     assert 'now /subject: "Now"' in output
-    assert "1 of 1 firing would have gone otherwise" in output
+    assert "1 of 1 firing would have differed" in output
