@@ -205,7 +205,7 @@ def test_a_program_that_makes_a_write_automatic_asks_with_destination_account_an
     page.get_by_role("link", name="Morning digest wants to do more").click()
     pane = chosen(page)
     says = (
-        f"It now posts to the Discord channel {CHANNEL} as spring without asking: "
+        f"It now posts to the Discord channel {CHANNEL} as spring without approval: "
         "“Good morning. The clock says {{ inputs.hour }}.”."
     )
     expect(pane.get_by_text(says)).to_be_visible()

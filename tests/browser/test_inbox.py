@@ -199,7 +199,7 @@ def test_what_ran_out_is_drafted_again(browser_session: BrowserSession) -> None:
     page = browser_session.open("/inbox")
     expect(page.get_by_text("Nothing waits for you")).to_be_visible()
     page.get_by_role("tab", name="Expired").click()
-    expect(_chosen(page)).to_contain_text("No answer in time")
+    expect(_chosen(page)).to_contain_text("Nobody answered in time")
     page.get_by_role("button", name="Draft it again").click()
     expect(_chosen(page).get_by_role("button", name="Approve")).to_be_visible()
     (again,) = browser_session.ask("GET", "/drafts?status=pending")["items"]

@@ -1,6 +1,6 @@
 // The link to the documentation of this screen, with the version of the server.
 
-import { Group, Text, UnstyledButton } from "@mantine/core";
+import { Group, Text, UnstyledButton, VisuallyHidden } from "@mantine/core";
 import { CircleHelp } from "lucide-react";
 import { helpPage } from "./helpPages";
 
@@ -13,7 +13,6 @@ export function HelpLink({ path }: { path: string }) {
       href={helpPage(path)}
       target="_blank"
       rel="noopener"
-      aria-label="Help (opens in a new tab)"
       w="100%"
       px="xs"
       py={4}
@@ -24,6 +23,7 @@ export function HelpLink({ path }: { path: string }) {
         </Group>
         <Text size="xs" c="dimmed">{version}</Text>
       </Group>
+      <VisuallyHidden>(opens in a new tab)</VisuallyHidden>
     </UnstyledButton>
   );
 }
