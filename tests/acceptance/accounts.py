@@ -214,7 +214,8 @@ class Person:
 
         async def told() -> None:
             opens = self._agrees
-            async with connected(self.server.address, self.token, opens=opens) as client:
+            address, query = self.server.address, "toolset=all"
+            async with connected(address, self.token, opens=opens, query=query) as client:
                 await story(Caller(self, client))
 
         asyncio.run(told())

@@ -77,7 +77,7 @@ class Started:
         self._log = log
         self.output = JsonLineReader(process.stdout)
         try:
-            self.ready = self.output.until(state="ready")
+            self.ready = self.output.until(SOON, state="ready")
         except AssertionError as error:
             raise AssertionError(f"{error}; the log says:\n{self.log}") from None
         self.address = str(self.ready["address"])

@@ -278,7 +278,7 @@ def test_a_terminal_shows_what_goes_on_and_how_long_it_sleeps(
     ended = _on_a_terminal(command, environment)
 
     assert ended.code == 0, ended.output
-    assert "goes on in" in ended.out
+    assert "continues in" in ended.out
     assert re.search(r"\x1b\[[0-9;]*32m✓", ended.out)
     assert "\x1b[?25h" in ended.out
 

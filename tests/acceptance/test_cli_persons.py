@@ -65,7 +65,7 @@ def test_a_person_activates_what_waits_by_answering_on_a_terminal(
         written = mainspring.asked(*words, "--json", answers=[])
         shown = mainspring.asked(*words, answers=[], settings=by_token)
         assert (written.code, "consent_needed" in written.out) == (1, True), written.output
-        assert (shown.code, "A person has to agree first" in shown.out) == (1, True), shown.output
+        assert (shown.code, "A person must first consent" in shown.out) == (1, True), shown.output
     agree = ("consents", "agree", "Waits")
     digest = ("--digest", consent["digest"])
     refused = _refused(mainspring(*agree, *digest, "--json"), "person_needed")
@@ -174,10 +174,10 @@ def test_a_person_signs_in_at_a_terminal_and_agrees_at_a_server(
     assert mainspring(*agree, stdin=b"y\n").code == 1
     assert "Not agreed." in mainspring.asked(*agree, answers=["n"]).out
     agreed = mainspring.asked(*agree, answers=["y"])
-    assert (agreed.code, "agreed to" in agreed.out) == (0, True), agreed.output
+    assert (agreed.code, "Approved and active" in agreed.out) == (0, True), agreed.output
     assert _state(mainspring, "Remote") == "active"
     # What works on a data folder says so.
-    assert mainspring(*at, "halts", "--json").code == 2
+    assert mainspring(*at, "email", "show", "--json").code == 2
     listed = mainspring(*at, "list", "--json")
     assert (listed.code, '"Remote"' in listed.out) == (0, True), listed.output
 

@@ -203,7 +203,7 @@ class Place:
     @contextlib.asynccontextmanager
     async def _client(self) -> AsyncIterator[Client]:
         token = (self.server.mainspring.home / "owner.token").read_text().strip()
-        async with connected(self.server.address, token) as client:
+        async with connected(self.server.address, token, query="toolset=all") as client:
             yield client
 
     def everything(self) -> str:

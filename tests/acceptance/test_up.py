@@ -50,7 +50,7 @@ class Server:
     def until(self, state: str) -> dict[str, Any]:
         """The next change of this kind."""
         try:
-            return self._output.until(state=state)
+            return self._output.until(PATIENCE, state=state)
         except AssertionError as error:
             raise AssertionError(f"{error}; the log says:\n{self.log}") from None
 

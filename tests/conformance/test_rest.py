@@ -152,6 +152,8 @@ def test_a_token_is_asked_for_where_one_is_needed(
         "get /api/v1/health/ready",
         "get /api/v1/artifacts/{artifact_id}/content",
         "post /api/v1/automations/{automation_id}/hooks/{slug}",
+        # The path is the credential.
+        "post /api/v1/hooks/{token}",
         "post /api/v1/integrations/slack/interactions/{workspace_id}",
         "post /api/v1/session",
         "post /api/v1/session/link",

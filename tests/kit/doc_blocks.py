@@ -27,7 +27,8 @@ from tests.kit.terminals import terminal
 
 SHELL: Final = frozenset({"sh", "bash", "console"})
 ADDRESS: Final = "http://127.0.0.1:8420"
-SECONDS: Final = 60
+# One block; each of its commands starts a process, which takes long on a busy machine.
+SECONDS: Final = 120
 _BLOCK: Final = re.compile(
     r"^(?P<indent> *)```(?P<language>\w*)[^\n]*\n(?P<text>.*?)^(?P=indent)```$",
     re.DOTALL | re.MULTILINE,

@@ -386,7 +386,7 @@ def check_bounds(
     )
     findings = [found for found in judged if found is not None]
     if bounds.approves is not None:
-        findings += _judge_approving(bounds)
+        findings += find_approve_problems(bounds)
     if bounds.expires_at is not None and bounds.expires_at <= now:
         findings.append(Finding("/expires_at", "This moment has passed.", "past"))
     elif bounds.expires_at is not None and bounds.expires_at.year >= LAST_YEAR:
@@ -400,7 +400,7 @@ def check_bounds(
         raise PermissionDenied(detail, code="outlives", findings=[found])
 
 
-def _judge_approving(bounds: TokenLimits) -> Iterator[Finding]:
+def find_approve_problems(bounds: TokenLimits) -> Iterator[Finding]:
     """Find what an approving token lacks."""
     if not bounds.approves:
         yield Finding("/approves", "Name the automations that it may approve.", "required")

@@ -23,6 +23,8 @@ from tests.acceptance.commands import PATIENCE, Mainspring
 from tests.acceptance.server import Json, Started
 from tests.kit.mcp import connected, problem_of
 
+# The query for every tool, not only the default ones.
+ALL = "toolset=all"
 # Wrong calls of one tool.
 MOST = 5
 # A value of another kind than the schema wants.
@@ -100,7 +102,7 @@ def test_wrong_arguments_meet_the_same_problem_at_every_face(server: Started) ->
     async def tour() -> tuple[int, list[tuple[str, Json, Json]]]:
         asked = 0
         problems = []
-        async with connected(server.address, _token(server)) as client:
+        async with connected(server.address, _token(server), query=ALL) as client:
             for tool in await _tools(client):
                 for arguments in islice(_wrong(tool), MOST):
                     good, result = _over_mcp(await client.call_tool(tool.name, arguments))
@@ -126,7 +128,8 @@ def test_wrong_arguments_meet_the_same_problem_at_every_face(server: Started) ->
 def test_each_tool_takes_its_own_example_and_reads_the_same_at_every_face(server: Started) -> None:
     async def tour() -> dict[str, bool]:
         went: dict[str, bool] = {}
-        async with connected(server.address, _token(server)) as client:
+        query = f"{ALL}&output_schemas=1"
+        async with connected(server.address, _token(server), query=query) as client:
             for tool in await _tools(client):
                 example: Json = dict((tool.input_schema.get("examples") or [{}])[0])
                 good, result = _over_mcp(await client.call_tool(tool.name, example))
@@ -201,10 +204,10 @@ def test_a_client_keeps_a_board_pages_and_secrets(server: Started, over: str) ->
 async def _as_client(server: Started, over: str, story: Any) -> None:
     if over in ("http", "handshake"):
         mode = "auto" if over == "http" else "legacy"
-        async with connected(server.address, _token(server), mode) as client:
+        async with connected(server.address, _token(server), mode, query=ALL) as client:
             await story(client)
         return
-    words = ("--url", server.address) if over == "bridge" else ()
+    words = ("--toolset", "all", *(("--url", server.address) if over == "bridge" else ()))
     settings = {"token": _token(server)} if over == "bridge" else {}
     async with Client(_stdio(server, *words, **settings)) as client:
         await story(client)

@@ -49,7 +49,10 @@ def test_failures_are_reported_and_end_what_keeps_failing_until_it_is_mended(
     pause, alert = [message for message in inbox(server, made) if message["read_at"] is None]
     assert alert["title"] == "Fragile failed"
     assert "ask" in alert["message"]
-    assert (pause["title"], pause["level"]) == ("Fragile was paused after failures", "warning")
+    assert (pause["title"], pause["level"]) == (
+        "Fragile was paused after repeated failures",
+        "warning",
+    )
     refused = server.fire(made, token, {}).json()
     assert (refused["status"], refused["reason"]) == ("skipped", "paused")
     assert len(server.runs(made)) == 6

@@ -89,15 +89,22 @@ async def create_token(
         body: dict[str, Any] = {"name": options.name, "role": options.role.value}
         if options.capabilities is not None:
             body["capabilities"] = list(options.capabilities)
-        if options.days is not None:
-            body["expires_at"] = (datetime.now(UTC) + timedelta(days=options.days)).isoformat()
+        ends = None if options.days is None else datetime.now(UTC) + timedelta(days=options.days)
+        if ends is not None:
+            body["expires_at"] = ends.isoformat()
         if options.approves is not None:
-            from mainspring.workspace.tokens import APPROVE_WARNING
+            from mainspring.workspace import tokens
 
-            body["approves"] = [str(one["id"]) for one in found]
+            named = tuple(UUID(str(one["id"])) for one in found)
+            body["approves"] = [str(one) for one in named]
             check_person(client, screen, ask, _BY_PEOPLE, "/settings/tokens")
+            limits = tokens.TokenLimits(options.role, options.capabilities, ends, named)
+            # A person is only asked about a token that can be created.
+            if findings := list(tokens.find_approve_problems(limits)):
+                raise Invalid("A token cannot be made like this.", findings=findings)
+            warning = tokens.APPROVE_WARNING
             shown = [f"It may approve {one_line(one['name'])}." for one in found]
-            if not await confirm(screen, [APPROVE_WARNING, *shown], "Create this token?", ask):
+            if not await confirm(screen, [warning, *shown], "Create this token?", ask):
                 screen.say("No token was created.")
                 return exits.DONE
         made = await client.request("POST", "/tokens", body, confirmed=True)

@@ -43,8 +43,8 @@ _AWAY: Final = frozenset({UNAVAILABLE, "not_recorded"})
 
 _logger = logging.getLogger(__name__)
 _TITLES: Final[Mapping[int, str]] = {
-    405: "Not a way to use this address",
-    408: "It came too slowly",
+    405: "Method not allowed",
+    408: "Request too slow",
     431: "Too large",
     **{made.status: made.title for made in reversed([*KINDS.values()])},
 }
@@ -116,7 +116,7 @@ async def _on_parameters(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
     findings = [finding_of(one, join_pointer("", *one["loc"])) for one in error.errors()]
     return problem_answer(
-        Invalid("The request does not fit this address.", findings=findings), request.scope
+        Invalid("The request does not match this operation.", findings=findings), request.scope
     )
 
 
@@ -150,7 +150,7 @@ def _of_status(status: int) -> Problem:
     if status == 404:
         return NotFound("There is nothing at this address.", code="no_route")
     if status == 405:
-        return Invalid("This address is not used in this way.", code="wrong_method")
+        return Invalid("This address does not support this HTTP method.", code="wrong_method")
     if status == 408:
         return Invalid("The body did not arrive in time.", code="slow_body")
     return Invalid("The request cannot be read.", code="bad_request")
