@@ -4,7 +4,8 @@ import { Problem } from "../../api/problem";
 import type { Schemas } from "../../api/client";
 import { formatCount, formatDateTime, formatDuration } from "../../kit/format";
 
-export type HealthAnswer = Schemas["HealthAnswer"];
+// A server that does not respond names no version.
+export type HealthAnswer = Omit<Schemas["HealthAnswer"], "version">;
 export type Tone = "ok" | "warning" | "failed";
 export type Part = { name: string; tone: Tone; text: string; advice?: string };
 
