@@ -301,7 +301,8 @@ async def refuse_at_work(database: Database) -> None:
         )
     if count := await count_other_processes(database):
         raise Conflict(
-            f"{count} Mainspring processes still use this database, on this machine or on others.",
+            f"{count} Mainspring process{'' if count == 1 else 'es'} still open on this database, "
+            "on this machine or on others.",
             code="still_at_work",
             suggestion=(
                 "Stop every API, scheduler, worker and command that uses it, and try again."

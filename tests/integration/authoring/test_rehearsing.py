@@ -162,7 +162,7 @@ async def test_a_changed_threshold_is_caught_by_what_was_read_then(outward: Outw
     assert [deed["what"] for deed in second["then"]["deeds"]] == ["written", "drafted"]
     assert second["then"]["deeds"] == second["now"]["deeds"], "the run is told as the one of then"
     assert (first["now"]["recorded"], first["now"]["live"]) == (1, [])
-    assert result["summary"].startswith("1 of 2 firings would have gone otherwise: It would have")
+    assert result["summary"].startswith("1 of 2 firings would have differed: It would have")
     assert (result["spent_usd"], result["version_in_force"]) == ("0", 1)
     assert result["candidate"] == {"kind": "definition"}
 

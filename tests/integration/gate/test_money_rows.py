@@ -119,7 +119,8 @@ class Ledger:
         """The code of a refusal, and what it says was spent or promised before."""
         with pytest.raises(BudgetExceeded) as refusal:
             await self.promise(ask, usd)
-        return refusal.value.code, refusal.value.detail.split("$")[2].split()[0]
+        used = refusal.value.detail.split("$")[2].split()[0].replace(",", "")
+        return refusal.value.code, f"{Decimal(used).normalize():f}"
 
     async def stored(self) -> list[tuple[Decimal, Decimal | None]]:
         """What was promised and spent, of all reservations."""

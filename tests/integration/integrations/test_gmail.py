@@ -374,7 +374,7 @@ async def test_what_was_not_sent_is_said_and_what_nobody_knows_is_not() -> None:
         result = await problem()
         assert (result.unsent, result.detail) == (
             True,
-            "Gmail does not accept the request: Bad mail",
+            "Gmail rejected the request: Bad mail",
         )
         one.double.planned = {SEND: [http_answer(200, b"{}"), elsewhere("https://example.org/")]}
         assert (await problem()).unsent is None

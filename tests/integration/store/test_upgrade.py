@@ -146,7 +146,7 @@ async def test_the_ground_is_not_changed_under_a_process_that_has_the_database_o
     elsewhere = {"application_name": f"mainspring:4242:{hash_host_name('elsewhere')}"}
     other = await empty.dedicated(settings=elsewhere)
     try:
-        with pytest.raises(Conflict, match="1 of its processes") as refused:
+        with pytest.raises(Conflict, match="1 Mainspring process") as refused:
             await refuse_at_work(empty)
         assert refused.value.code == "still_at_work"
     finally:

@@ -131,7 +131,7 @@ async def test_a_failed_run_is_reported_with_its_step_its_reason_and_what_to_do(
     assert (alert["level"], alert["title"]) == ("error", "Daily digest failed")
     assert (alert["automation_id"], alert["run_id"]) == (run["automation_id"], run["id"])
     lines = alert["message"].splitlines()
-    assert lines[0] == "The step second failed: This can never work."
+    assert lines[0] == "Step second failed: This can never work."
     assert f"Run {run['id']}, started by its webhook." in lines
     assert f"After you fix the cause outside Mainspring: mainspring retry {run['id']}" in lines
     assert await story.due() == 1
@@ -158,7 +158,7 @@ async def test_failures_that_follow_closely_are_one_alert_that_says_how_many(
         await story.ends(*where)
         last = await story.ends(*where)
         (alert,) = await story.inbox()
-    assert "3 runs have failed since this alert began" in alert["message"]
+    assert "3 runs have failed since this alert was opened" in alert["message"]
     assert str(last["id"]) in alert["message"]
     assert alert["run_id"] == first["id"]
     assert alert["read_at"] is None
@@ -217,7 +217,7 @@ async def test_enough_failures_in_a_row_pause_the_automation_and_say_so(bench: B
         assert (found["state"], found["paused_reason"]) == ("paused", "failures")
         assert found["failures"] == 5
         result = [entry for entry in await story.inbox() if entry["level"] == "warning"]
-        assert [entry["title"] for entry in result] == ["a test was paused after failures"]
+        assert [entry["title"] for entry in result] == ["a test was paused after repeated failures"]
         assert "Its last 5 runs failed" in result[0]["message"]
         assert "activate it again" in result[0]["message"]
         assert result[0]["run_id"] == last["id"]

@@ -88,7 +88,7 @@ async def test_a_command_with_an_older_server_running_says_to_stop_it_first(
 
         code, output = await command("migrate")
         assert code == 1
-        assert "still use this database" in " ".join(output.split())
+        assert "still open on this database" in " ".join(output.split())
     assert await read_schema_version(database) == OLDER
 
 
@@ -138,7 +138,7 @@ async def test_migrate_applies_what_is_missing_and_then_nothing(
 async def test_what_up_does_first_brings_the_tables_up_to_date(older_url: str) -> None:
     settings = Settings(database_url=older_url)
     async with opened(older_url) as database, older_server(database):
-        with pytest.raises(Conflict, match="still use this database"):
+        with pytest.raises(Conflict, match="still open on this database"):
             await bring_up_to_date(settings, alone=False)
         assert await read_schema_version(database) == OLDER
     applied, number = await bring_up_to_date(settings, alone=False)
