@@ -39,7 +39,6 @@ def _bearer(token: str) -> Mapping[str, str]:
     return {"Authorization": f"Bearer {token}"}
 
 
-@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE"])
 async def test_unauthorized_callers_get_one_answer_and_no_run(bench: Bench, api: Api) -> None:
     called = await hook(bench, api)
     other = await hook(bench, api, name="another")
