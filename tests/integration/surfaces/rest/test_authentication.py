@@ -201,7 +201,7 @@ async def test_a_public_address_without_its_own_proof_gives_nothing(api: Api) ->
 
     answered = await _statuses(api, own)
 
-    assert len(answered) == 6
+    assert len(answered) == 7
     assert {status for *_, status in answered} <= {401, 404}
 
 
