@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-LONGEST_SENTENCE: Final = 30
+MAX_SENTENCE_WORDS: Final = 30
 LEAST_EASE: Final = 50.0
 
 # A pattern of words to replace, and what to write instead.
@@ -186,7 +186,7 @@ def advise(text: Text) -> Iterator[Advice]:
             yield Advice(text.path, text.line, f"{found!r}: write {better}", listed=True)
     for sentence in re.split(r"(?<=[.!?])\s+", text.words):
         count = len(sentence.split())
-        if count > LONGEST_SENTENCE:
+        if count > MAX_SENTENCE_WORDS:
             start = " ".join(sentence.split()[:6])
             yield Advice(text.path, text.line, f"{count} words: {start} ...", listed=False)
 

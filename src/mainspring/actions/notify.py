@@ -30,7 +30,7 @@ def _list_grants(config: Mapping[str, Any]) -> tuple[Grant, ...]:
 
 NOTIFICATION = Action(
     type="notification",
-    description="Put a message into the inbox\n\nIt stays inside: nothing leaves the house.",
+    description="Put a message into the inbox\n\nIt stays in the workspace: nothing is sent outside.",
     config_schema={
         "type": "object",
         "required": ["title"],

@@ -181,16 +181,16 @@ async def find_available_tokens(
     The ledger of the workspace is held from here to the end of the transaction, so that no two
     asks find the same room.
     """
-    run, purse = ask.run, ask.budget
-    if run is None or purse.token_cap is None:
+    run, budget = ask.run, ask.budget
+    if run is None or budget.token_cap is None:
         return writes
     await tx.fetchrow(_LOCK, ask.actor.workspace_id)
     used, held = await read_tokens_used(tx, ask.actor.workspace_id, run.id)
-    purse.tokens = max(purse.tokens, used)
-    taken = purse.tokens + held
-    room = purse.token_cap - taken - reads
+    budget.tokens = max(budget.tokens, used)
+    taken = budget.tokens + held
+    room = budget.token_cap - taken - reads
     if room < 1:
-        raise tokens_exhausted_error(taken, purse.token_cap, reads)
+        raise tokens_exhausted_error(taken, budget.token_cap, reads)
     return min(writes, room)
 
 
@@ -226,7 +226,7 @@ async def settle_reservation(
 async def settle_run_budget(
     tx: Transaction, budget: RunBudget, reservation: BudgetReservation, spent: Decimal
 ) -> None:
-    """Settles, and lets the purse know how far its day and that of its workspace have gone."""
+    """Settles, and lets the budget know how far its day and that of its workspace have gone."""
     today = await settle_reservation(tx, reservation, spent)
     if today is not None:
         budget.day_spent = max(budget.day_spent, today)
@@ -235,7 +235,7 @@ async def settle_run_budget(
 
 
 async def refresh_workspace_budget(tx: Transaction, budget: RunBudget, workspace_id: UUID) -> None:
-    """Lets a purse know what the workspace may spend in a day, and has spent."""
+    """Lets a budget know what the workspace may spend in a day, and has spent."""
     row = await tx.fetchrow(_SPACE, workspace_id)
     if row is not None:
         budget.space_cap, budget.space_spent = Decimal(row["cap"]), Decimal(row["spent"])
@@ -253,7 +253,7 @@ def _check(
     reservation: BudgetReservation, ask: CapabilityCall, sums: Any, space_cap: Decimal | None
 ) -> None:
     if reservation.run_id is not None:
-        # The run's own purse knows of calls that are older than these records.
+        # The run's own budget knows of calls that are older than these records.
         used = max(sums["run_spent"], ask.budget.spent) + sums["run_held"]
         _refuse_over(reservation.usd, used, ask.budget.cap, "The run", "run_budget", RUN_WAY_OUT)
         _refuse_over(

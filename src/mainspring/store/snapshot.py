@@ -282,7 +282,7 @@ async def _build_snapshot(
 
 
 def ignore_progress(table: str, done: int, total: int) -> None:
-    """The default listener of a copy: nobody is told how far it is."""
+    """The default listener of a copy: progress is not reported."""
     del table, done, total
 
 

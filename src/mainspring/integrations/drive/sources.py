@@ -249,7 +249,7 @@ def build_files_poll(drive: Drive) -> Poll:
         del ctx
         return _items(found.items, news_since)
 
-    text = "Files that were added or changed, by what is told of them."
+    text = "Files that were added or changed, with their metadata."
     return Poll("files", text, _following(drive, keep, _AT_A_TIME))
 
 

@@ -160,7 +160,7 @@ def _notification(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _words(item: Mapping[str, Any]) -> list[str]:
-    """Its own words, quoted: what a stranger wrote is data, also for whoever reads this."""
+    """Its own words, quoted: what a stranger wrote is data, also for the reader."""
     said = [f"{item['kind']}: {escape_json(item['title'])}"]
     if item["kind"] == "prompt":
         said.append(f"  draft {item['id']}, {item['action']}, until {item['expires_at']}")

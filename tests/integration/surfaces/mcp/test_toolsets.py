@@ -137,7 +137,7 @@ async def test_a_toolset_gives_nothing_that_the_token_does_not(
         _, plain = await make_token(tx, application.workspace_id, FIRST_MEMBER, "a test", limits)
     limited = replace(wire, token=plain)
 
-    # Whoever made the token has chosen its tools, so no toolset is needed to see them.
+    # The creator of the token has chosen its tools, so no toolset is needed to see them.
     assert (await limited.tools()).keys() == {"list_board_forms"}
     assert (await replace(limited, query="toolset=all").tools()).keys() == {"list_board_forms"}
     assert (await replace(limited, query="toolset=pages").tools()) == {}
