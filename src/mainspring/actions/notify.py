@@ -30,7 +30,7 @@ def _list_grants(config: Mapping[str, Any]) -> tuple[Grant, ...]:
 
 NOTIFICATION = Action(
     type="notification",
-    description="Put a message into the inbox\n\nIt stays in the workspace: nothing is sent outside.",
+    description="Put a message into the inbox\n\nIt stays in the workspace; nothing is sent.",
     config_schema={
         "type": "object",
         "required": ["title"],
