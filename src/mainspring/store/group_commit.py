@@ -90,6 +90,7 @@ class GroupWriter(Generic[Unit, Answer]):
         self._has_burst = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._busy = False
+        self._closed = False
         self._connection: asyncpg.Connection[asyncpg.Record] | None = None
 
     @property
@@ -99,9 +100,13 @@ class GroupWriter(Generic[Unit, Answer]):
 
     def submit(self, unit: Unit) -> asyncio.Future[Answer]:
         """A future that resolves once the unit is durable, or fails if it is rejected."""
+        done: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        if self._closed:
+            # A task that outlived the writer must not open a connection that nobody closes.
+            done.cancel()
+            return done
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._loop(), name="group-writer")
-        done: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._waiting.append((unit, done))
         self._arrived.set()
         if len(self._waiting) >= self._burst:
@@ -113,17 +118,26 @@ class GroupWriter(Generic[Unit, Answer]):
         return await self.submit(unit)
 
     async def aclose(self) -> None:
-        """Write everything queued or in progress, then stop."""
-        while self._task is not None and not self._task.done() and self._unwritten():
-            await asyncio.sleep(0.005)
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-            self._task = None
-        for _, done in self._waiting:
-            done.cancel()
-        self._waiting.clear()
-        await self._drop_connection()
+        """Write everything queued or in progress, then stop.
+
+        A caller that limits the wait (a worker stopping while the database is down) still gets a
+        stopped task and a closed connection.
+        """
+        try:
+            while self._task is not None and not self._task.done() and self._unwritten():
+                await asyncio.sleep(0.005)
+        finally:
+            self._closed = True
+            task, self._task = self._task, None
+            for _, done in self._waiting:
+                done.cancel()
+            self._waiting.clear()
+            try:
+                if task is not None:
+                    task.cancel()
+                    await asyncio.gather(task, return_exceptions=True)
+            finally:
+                self._drop_connection()
 
     def _unwritten(self) -> bool:
         return bool(self._waiting) or self._busy
@@ -208,7 +222,7 @@ class GroupWriter(Generic[Unit, Answer]):
                     raise
                 # A failed connection attempt says nothing about the units.
                 losses += connection is not None
-                await self._drop_connection()
+                self._drop_connection()
                 spent = time.monotonic() - began
                 if self._patience and self._patience.is_over(losses, spent, len(units)):
                     raise _connection_lost_error() from error
@@ -227,7 +241,7 @@ class GroupWriter(Generic[Unit, Answer]):
             self._connection = await self._database.dedicated(settings=_PLANNER)
         return self._connection
 
-    async def _drop_connection(self) -> None:
+    def _drop_connection(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.terminate()

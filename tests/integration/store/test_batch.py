@@ -207,3 +207,37 @@ async def test_what_is_written_is_answered_also_when_the_writer_is_ended(
             assert await asyncio.gather(*waiting) == [unit * 2 for unit in range(10)]
     finally:
         await writer.aclose()
+
+
+async def test_a_close_that_runs_out_of_time_leaves_no_task_and_no_connection(
+    database: Database,
+) -> None:
+    opened, held = list[DedicatedConnection](), asyncio.Event()
+
+    async def flush(connection: DedicatedConnection, units: Sequence[int]) -> Sequence[int]:
+        opened.append(connection)
+        await held.wait()
+        return units
+
+    writer: GroupWriter[int, int] = GroupWriter(database, flush)
+    writing = writer.submit(1)
+    async with asyncio.timeout(60):
+        while not opened:
+            await asyncio.sleep(0.01)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.05):
+            await writer.aclose()
+    assert writing.cancelled()
+    assert opened[0].is_closed()
+    assert not [task for task in asyncio.all_tasks() if task.get_name() == "group-writer"]
+
+
+async def test_a_closed_writer_takes_nothing_and_opens_nothing(database: Database) -> None:
+    ledger = _Ledger(database, poison=None)
+    writer: GroupWriter[int, int] = GroupWriter(database, ledger.flush)
+    async with asyncio.timeout(60):
+        assert await writer.write(1) == 2
+    await writer.aclose()
+    assert writer.submit(2).cancelled()
+    assert not [task for task in asyncio.all_tasks() if task.get_name() == "group-writer"]
+    assert ledger.written == [1]
