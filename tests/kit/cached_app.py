@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, cast
 
@@ -28,7 +28,8 @@ from mainspring.surfaces.rest.middleware import MountMiddleware
 from mainspring.surfaces.services import ApplicationServices
 
 # What routes hold on to while they are built, and ask only when they are called.
-_HELD = frozenset({"database", "wakeup_sender", "desk"})
+_HELD = frozenset({"database", "wakeup_sender", "webhook_receiver"})
+assert {field.name for field in fields(ApplicationServices)} >= _HELD
 
 
 class _Tenant:
