@@ -20,7 +20,6 @@ from mainspring.surfaces.cli.http_client import (
     ServerClient,
     ServerUnreachable,
     TooLargeToConfirm,
-    capability_path,
 )
 from mainspring.surfaces.cli.local_session import keep_local_session, read_local_session
 from mainspring.surfaces.cli.running_server import find_own_server
@@ -90,7 +89,7 @@ def find_named_server(context: CommandContext) -> ServerClient | None:
     return ServerClient(address, token or find_login(address).session)
 
 
-class LazyInProcessClient:
+class LazyInProcessClient(ApiClient):
     """The server on the data folder; for whatever it does not answer, this process."""
 
     def __init__(self, context: CommandContext, stack: AsyncExitStack) -> None:
@@ -114,13 +113,6 @@ class LazyInProcessClient:
     @property
     def by_program(self) -> bool:
         return self._context.has_json or self._settings.token is not None
-
-    async def call(
-        self, capability: str, arguments: Mapping[str, Any], *, confirmed: bool = False
-    ) -> dict[str, Any]:
-        path = capability_path(capability)
-        answer: dict[str, Any] = await self.request("POST", path, arguments, confirmed=confirmed)
-        return answer
 
     async def request(
         self,

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from typing import Any, Final, Protocol, Self
+from typing import Any, Final, Self
 from urllib.parse import quote, urlencode, urlsplit
 
 from mainspring.contracts.errors import (
@@ -34,24 +35,25 @@ _SECONDS: Final = 60.0
 _TOO_MANY_CALLS: Final = "too_many_calls"
 
 
-class ApiClient(Protocol):
+class ApiClient(ABC):
     """Where a command sends its requests, and as whom."""
 
     @property
+    @abstractmethod
     def address(self) -> str:
         """Where the pages of the server are."""
-        ...
 
     @property
+    @abstractmethod
     def by_token(self) -> bool:
         """Whether the holder of a token acts."""
-        ...
 
     @property
+    @abstractmethod
     def by_program(self) -> bool:
         """Whether a program acts, even at a terminal."""
-        ...
 
+    @abstractmethod
     async def request(
         self,
         method: str,
@@ -62,13 +64,14 @@ class ApiClient(Protocol):
         confirmed: bool = False,
     ) -> Any:
         """Sends one request; ``confirmed``: a person was asked about just this one."""
-        ...
 
     async def call(
         self, capability: str, arguments: Mapping[str, Any], *, confirmed: bool = False
     ) -> dict[str, Any]:
-        """Calls a capability."""
-        ...
+        """Call a capability by its name."""
+        path = capability_path(capability)
+        answer: dict[str, Any] = await self.request("POST", path, arguments, confirmed=confirmed)
+        return answer
 
 
 class ServerUnreachable(UpstreamError):
@@ -79,7 +82,7 @@ class TooLargeToConfirm(Exception):
     """The body is larger than a confirmed request can be; the request was not sent."""
 
 
-class ServerClient:
+class ServerClient(ApiClient):
     """A server that is reached over HTTP.
 
     With ``is_person``, a person at this terminal asks for every request. The session of the
@@ -95,13 +98,17 @@ class ServerClient:
         seconds: float | None = _SECONDS,
         public_address: str | None = None,
     ) -> None:
-        self.address = public_address or address
+        self._address = public_address or address
         self._reached = address
         self._credential = credential
         self.has_session = credential is not None and is_terminal_session(credential)
         self._is_person = is_person
         self._seconds = seconds
         self._connection: HTTPConnection | None = None
+
+    @property
+    def address(self) -> str:
+        return self._address
 
     @property
     def by_token(self) -> bool:
@@ -121,13 +128,6 @@ class ServerClient:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
-
-    async def call(
-        self, capability: str, arguments: Mapping[str, Any], *, confirmed: bool = False
-    ) -> dict[str, Any]:
-        path = capability_path(capability)
-        answer: dict[str, Any] = await self.request("POST", path, arguments, confirmed=confirmed)
-        return answer
 
     async def request(
         self,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from mainspring.contracts.errors import InternalError
 from mainspring.gate.callers import CapabilityCaller
 from mainspring.surfaces.cli.caller import local_caller
 from mainspring.surfaces.cli.http_client import (
-    capability_path,
+    ApiClient,
     encode_body,
     read_problem,
     request_target,
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from mainspring.surfaces.services import ApplicationServices
 
 
-class InProcessClient:
+class InProcessClient(ApiClient):
     """Requests as the owner of the data folder, or as the holder of the token that is set."""
 
     def __init__(self, services: ApplicationServices, *, by_token: bool) -> None:
@@ -45,13 +46,6 @@ class InProcessClient:
     @property
     def by_program(self) -> bool:
         return self._services.by_program
-
-    async def call(
-        self, capability: str, arguments: Mapping[str, Any], *, confirmed: bool = False
-    ) -> dict[str, Any]:
-        path = capability_path(capability)
-        answer: dict[str, Any] = await self.request("POST", path, arguments, confirmed=confirmed)
-        return answer
 
     async def request(
         self,
@@ -72,7 +66,7 @@ class InProcessClient:
             "asgi": {"version": "3.0"},
             "method": method,
             "scheme": "http",
-            "path": _decode(target),
+            "path": unquote(target),
             "raw_path": target.encode(),
             "root_path": "",
             "query_string": given.encode(),
@@ -116,9 +110,3 @@ def _get_api(services: ApplicationServices) -> FastAPI:
     if not _built or _built[0][0] is not services:
         _built[:] = [(services, build_api(services))]
     return _built[0][1]
-
-
-def _decode(path: str) -> str:
-    from urllib.parse import unquote
-
-    return unquote(path)
