@@ -20,7 +20,9 @@ from hypothesis import strategies as st
 
 from mainspring.contracts.limits import Limits
 from mainspring.definition.cron import Cron, parse_cron
-from mainspring.triggers.fire_times import ON_TIME, FirePlan, Misfire, between, count, plan
+from mainspring.definition.cron_periods import between, count
+from mainspring.definition.schedules import CronTimes, Schedule, parse_schedule
+from mainspring.triggers.fire_times import ON_TIME, FirePlan, Misfire, plan
 from tests.property.test_cron import CHANGES, Fields, expressions
 
 LIMITS = Limits()
@@ -97,7 +99,14 @@ def test_every_moment_that_has_come_is_fired_or_recorded_once(
     assert due is not None
     now = due + timedelta(hours=hours, milliseconds=late)
     limits = replace(LIMITS, missed_moments=most, missed_records=records)
-    made = plan(cron, zone, due, now, misfire, timedelta(seconds=window), limits)
+    made = plan(
+        Schedule(zone, (CronTimes(cron, zone),)),
+        due,
+        now,
+        misfire,
+        timedelta(seconds=window),
+        limits,
+    )
 
     moments = asked(cron, zone, due, now + timedelta(microseconds=1))
     assert told(made, moments) == moments
@@ -194,7 +203,12 @@ class Life:
         """What a scheduler does that looks at this schedule now."""
         assert self.due is not None
         made = plan(
-            parse_cron(self.text), self.zone, self.due, now, self.misfire, self.window, limits
+            parse_schedule({"cron": self.text, "timezone": self.zone}),
+            self.due,
+            now,
+            self.misfire,
+            self.window,
+            limits,
         )
         assert not set(made.fire) & set(self.fired[-len(made.fire) - 1 :])
         self.fired += made.fire

@@ -39,10 +39,23 @@ from mainspring.definition.approval import (
     read_written_grants,
 )
 from mainspring.definition.authority_text import bounds_words
-from mainspring.definition.cron import describe, parse_cron
 from mainspring.definition.grants import find_missing_grants
 from mainspring.definition.hosts import parse_template_host
+from mainspring.definition.json_schema.formats import is_timezone
 from mainspring.definition.json_schema.keywords import iterate_subschemas
+from mainspring.definition.schedules import (
+    TIME_KEYS,
+    CronTimes,
+    EveryFewDays,
+    EveryFewMinutes,
+    ExcludedDays,
+    Moments,
+    Schedule,
+    ScheduleTimes,
+    describe_moments,
+    describe_schedule,
+    parse_schedule,
+)
 from mainspring.definition.script.findings import read_script_grants
 from mainspring.definition.secret_use import list_webhook_secrets
 from mainspring.definition.strict_json import encode_canonical, is_same_value
@@ -258,8 +271,7 @@ def read_enabled_triggers(triggers: Iterable[Any]) -> tuple[EnabledTrigger, ...]
 
 def estimate_firings_per_day(starts: Iterable[EnabledTrigger]) -> Fraction:
     """How often the schedules among them go off on an average day."""
-    rates = (_rate(str(one.config.get("cron"))) for one in starts if one.type == _SCHEDULE)
-    return sum(rates, Fraction(0))
+    return sum((_rate_config(one.config) for one in starts if one.type == _SCHEDULE), Fraction(0))
 
 
 def find_added_triggers(
@@ -269,15 +281,59 @@ def find_added_triggers(
     was, rate = estimate_firings_per_day(before), estimate_firings_per_day(after)
     if rate > was:
         scheduled = [one for one in after if one.type == _SCHEDULE]
-        known = [one.config.get("cron") for one in before]
-        at = next((s.pointer for s in scheduled if s.config.get("cron") not in known), "/triggers")
-        says = f"It{now} starts {_rhythm(scheduled, rate)}"
-        yield at, says + (f" instead of {_often(was)}." if was else ".")
+        known = [_times_of(one.config) for one in before]
+        at = next((s.pointer for s in scheduled if _times_of(s.config) not in known), "/triggers")
+        if was and _rate_whole(before) == _rate_whole(after):
+            yield at, f"It{now} also starts on days that were excluded."
+        else:
+            says = f"It{now} starts {_rhythm(scheduled, rate)}"
+            yield at, says + (f" instead of {_often(was)}." if was else ".")
+    if rate >= was:
+        yield from _compare_moments(before, after, now)
     yield from _compare_catch_up(before, after, rate - was, now)
     others = [one for one in after if one.type != _SCHEDULE]
     for one in others:
         if not any(_opens(known, one) for known in before):
             yield one.pointer, _describe_trigger(one, before, now)
+
+
+def _compare_moments(
+    before: Sequence[EnabledTrigger], after: Sequence[EnabledTrigger], now: str
+) -> Iterator[tuple[str, str]]:
+    """Single moments that were not agreed to: each one is another start."""
+    known = {moment for one in before for part in _list_moments(one) for moment in part.moments}
+    for one in after:
+        for part in _list_moments(one):
+            fresh = tuple(moment for moment in part.moments if moment not in known)
+            if fresh:
+                zone = str(one.config.get("timezone"))
+                says = f"It{now} starts {describe_moments(Moments(fresh), zone)} ({zone})."
+                yield f"{one.pointer}/config", says
+
+
+def _list_moments(start: EnabledTrigger) -> list[Moments]:
+    if start.type != _SCHEDULE:
+        return []
+    try:
+        parts = parse_schedule(start.config).parts
+    except Invalid:
+        return []
+    return [part for part in parts if isinstance(part, Moments)]
+
+
+def _rate_whole(starts: Iterable[EnabledTrigger]) -> Fraction:
+    """How often the schedules would fire without excluded days."""
+    configs = (one.config for one in starts if one.type == _SCHEDULE)
+    rates = (
+        _rate_config({key: value for key, value in config.items() if key != "except"})
+        for config in configs
+    )
+    return sum(rates, Fraction(0))
+
+
+def _times_of(config: Mapping[str, Any]) -> list[Any]:
+    """What decides how often a schedule fires."""
+    return [config.get(key) for key in (*TIME_KEYS, "except")]
 
 
 def _compare_catch_up(
@@ -311,13 +367,48 @@ def _window(start: EnabledTrigger) -> int:
     return wanted if isinstance(wanted, int) else _WINDOW
 
 
-@lru_cache(maxsize=1_024)
-def _rate(text: str) -> Fraction:
+def _rate_config(config: Mapping[str, Any]) -> Fraction:
+    """How often a schedule fires on an average day."""
+    zone = config.get("timezone")
     try:
-        cron = parse_cron(text)
+        return _rate(parse_schedule({**config, "timezone": zone if _is_zone(zone) else "UTC"}))
     except Invalid:
         # It was judged by other rules; as often as can be is never too little.
         return Fraction(1_440)
+
+
+def _is_zone(zone: object) -> bool:
+    return isinstance(zone, str) and is_timezone(zone)
+
+
+@lru_cache(maxsize=1_024)
+def _rate(schedule: Schedule) -> Fraction:
+    whole = sum((_rate_part(part) for part in schedule.parts), Fraction(0))
+    if not schedule.excluded:
+        return whole
+    lost = sum(
+        (
+            _rate_on(part, day)
+            for day in _list_excluded(schedule.excluded)
+            for part in schedule.parts
+        ),
+        Fraction(0),
+    )
+    return max(whole - lost / _DAYS, Fraction(0))
+
+
+def _rate_part(part: ScheduleTimes) -> Fraction:
+    if isinstance(part, EveryFewDays):
+        return Fraction(1, part.days)
+    if isinstance(part, EveryFewMinutes):
+        return Fraction(
+            timedelta(days=1) // timedelta(minutes=1), part.step // timedelta(minutes=1)
+        )
+    if isinstance(part, Moments):
+        # Compared one by one: a moment that has passed says nothing about another one.
+        return Fraction(0)
+    assert isinstance(part, CronTimes)
+    cron = part.cron
     minutes, hours = cron.hands
     times = len(minutes) * len(hours)
     if cron.fields[2:] == ("*", "*", "*"):
@@ -327,17 +418,36 @@ def _rate(text: str) -> Fraction:
     return Fraction(times * max(days, 1), _DAYS)
 
 
+def _rate_on(part: ScheduleTimes, day: date) -> Fraction:
+    """How often a part of a schedule fires on a certain day, or on an average one."""
+    if not isinstance(part, CronTimes):
+        return _rate_part(part)
+    minutes, hours = part.cron.hands
+    return Fraction(len(minutes) * len(hours) if part.cron.fires_on(day) else 0)
+
+
+def _list_excluded(excluded: ExcludedDays) -> set[date]:
+    """The dates that are named, wherever they are, and the holidays of four years."""
+    last = _FIRST + timedelta(days=_DAYS - 1)
+    found = set(ExcludedDays(regions=excluded.regions).list_days(_FIRST, last))
+    for first, end in excluded.ranges:
+        found |= {
+            first + timedelta(days=number) for number in range(min((end - first).days + 1, _DAYS))
+        }
+    return found
+
+
 def _rhythm(scheduled: Sequence[EnabledTrigger], rate: Fraction) -> str:
     """The schedule in words where it is one and has some, and how often that is."""
     often = _often(rate)
-    crons = {str(one.config.get("cron")) for one in scheduled}
-    if len(crons) != 1 or len(scheduled) != 1:
+    if len(scheduled) != 1:
         return often
     try:
-        words = describe(parse_cron(crons.pop()))
+        schedule = parse_schedule(scheduled[0].config)
     except Invalid:
         return often
-    return f"{words[:1].lower()}{words[1:]} ({often})" if words.startswith("Every") else often
+    words = describe_schedule(schedule)
+    return f"{words} ({often})" if words.startswith("every") else often
 
 
 def _often(rate: Fraction) -> str:

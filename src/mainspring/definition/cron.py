@@ -83,14 +83,14 @@ class Cron:
 
     def after(self, timestamp: datetime, zone: str) -> datetime | None:
         """The next fire time, in UTC, strictly after an instant; None when there is none."""
-        place = _zone(zone)
+        place = find_zone(zone)
         elapsed = self.fields[1].startswith("*")
         sim = copy(self._sim)
         found: list[datetime] = []
         try:
             sim.dt = _search_from(timestamp.astimezone(place), elapsed)
             for wall in sim:
-                instants = _instants(wall, place, elapsed)
+                instants = list_instants(wall, place, elapsed=elapsed)
                 found += [instant for instant in instants if instant > timestamp]
                 # A later time of day can come before the second pass of an earlier one.
                 if instants and instants[0] > timestamp:
@@ -190,7 +190,7 @@ def _search_from(local: datetime, elapsed: bool) -> datetime:
     return wall
 
 
-def _instants(wall: datetime, zone: ZoneInfo, elapsed: bool) -> tuple[datetime, ...]:
+def list_instants(wall: datetime, zone: ZoneInfo, *, elapsed: bool) -> tuple[datetime, ...]:
     """The instants at which a wall-clock time fires: none, one or two."""
     first = wall.replace(tzinfo=zone, fold=0)
     second = wall.replace(tzinfo=zone, fold=1)
@@ -216,7 +216,8 @@ def _end_of_gap(first: datetime, second: datetime, zone: ZoneInfo) -> datetime:
     return behind.replace(microsecond=0) + (timedelta(seconds=-local.second % 60))
 
 
-def _zone(name: str) -> ZoneInfo:
+def find_zone(name: str) -> ZoneInfo:
+    """The time zone of a name, or ``Invalid``."""
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):

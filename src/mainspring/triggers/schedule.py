@@ -1,4 +1,4 @@
-"""The schedule trigger: a cron expression in a time zone.
+"""The schedule trigger: a cron expression, single moments or an interval, in a time zone.
 
 A scheduled run has three times: when it was created, the fire time it is for, and
 ``last_fired_at``, up to which earlier runs have succeeded. A failed run does not advance the last
@@ -12,29 +12,120 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, get_args
+from uuid import UUID
 
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.trigger import TriggerKind
-from mainspring.definition.cron import Cron, parse_cron
+from mainspring.definition.schedules import (
+    MOST_DATES,
+    MOST_REGIONS,
+    MOST_TIMES,
+    Schedule,
+    parse_schedule,
+)
 from mainspring.triggers.fire_times import Misfire
 
 CATCH_UP_SECONDS: Final = 3_600
 LONGEST_CATCH_UP_SECONDS: Final = 2_592_000
 
+_CRON: Final[dict[str, Any]] = {
+    "title": "Cron expression",
+    "description": "Minute, hour, day of month, month, day of week; or @daily and its kin.",
+    "type": "string",
+    "format": "cron",
+    "minLength": 1,
+    "maxLength": 200,
+    "examples": ["0 9 * * 1-5", "*/30 * * * *", "@daily"],
+}
+_MOMENT: Final[dict[str, Any]] = {"type": "string", "minLength": 1, "maxLength": 40}
+_AT: Final[dict[str, Any]] = {
+    "title": "At",
+    "description": "One date and time or a list of them, after which the trigger is done. Without "
+    "an offset, it is local time in the time zone.",
+    "type": ["string", "array"],
+    "minLength": 1,
+    "maxLength": 40,
+    "minItems": 1,
+    "maxItems": MOST_TIMES,
+    "items": _MOMENT,
+    "examples": ["2026-11-19T15:00", ["2026-11-19T15:00:00Z", "2026-12-01T09:00:00Z"]],
+}
+_EVERY: Final[dict[str, Any]] = {
+    "title": "Interval",
+    "description": "A number and a unit: m (minutes), h (hours), d (days) or w (weeks). Days and "
+    "weeks keep the local time of day; minutes and hours are elapsed time.",
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 10,
+    "examples": ["2d", "3w", "90m"],
+}
+_ANCHOR: Final[dict[str, Any]] = {
+    "title": "Anchor",
+    "description": "The date and time that an interval is counted from, and the first fire time. "
+    "Without one: midnight on Monday, 1 January 2024, in the time zone.",
+    **_MOMENT,
+    "examples": ["2026-11-02T09:00"],
+}
+
 CONFIG_SCHEMA: Final[dict[str, Any]] = {
     "title": "Schedule",
     "type": "object",
-    "required": ["cron", "timezone"],
+    "required": ["timezone"],
     "additionalProperties": False,
     "properties": {
-        "cron": {
-            "title": "Cron expression",
-            "description": "Minute, hour, day of month, month, day of week; or @daily and its kin.",
+        "cron": _CRON,
+        "at": _AT,
+        "every": _EVERY,
+        "anchor": _ANCHOR,
+        "times": {
+            "title": "Several times",
+            "description": "Several of cron, at and every in one trigger. A config has exactly "
+            "one of cron, at, every and times.",
+            "type": "array",
+            "minItems": 1,
+            "maxItems": MOST_TIMES,
+            "items": {
+                "type": "object",
+                "additionalProperties": False,
+                "properties": {"cron": _CRON, "at": _AT, "every": _EVERY, "anchor": _ANCHOR},
+            },
+            "examples": [[{"cron": "0 9 * * 1-5"}, {"cron": "0 11 * * 6"}]],
+        },
+        "except": {
+            "title": "Except",
+            "description": "Local days on which it does not fire.",
+            "type": "object",
+            "additionalProperties": False,
+            "properties": {
+                "dates": {
+                    "title": "Dates",
+                    "description": "Days, and ranges of days with both ends included.",
+                    "type": "array",
+                    "maxItems": MOST_DATES,
+                    "items": {"type": "string", "minLength": 1, "maxLength": 30},
+                    "examples": [["2026-12-24", "2026-12-27/2027-01-02"]],
+                },
+                "holidays": {
+                    "title": "Holidays",
+                    "description": "Public holidays by ISO 3166 code: a country such as DE, or a "
+                    "region of it such as DE-BY; or a list of them.",
+                    "type": ["string", "array"],
+                    "minLength": 1,
+                    "maxLength": 40,
+                    "maxItems": MOST_REGIONS,
+                    "items": {"type": "string", "minLength": 1, "maxLength": 40},
+                    "examples": ["DE-BY", ["US", "CA-ON"]],
+                },
+            },
+        },
+        "jitter": {
+            "title": "Jitter",
+            "description": "Delays each fire time by up to this long: a number and s, m or h. The "
+            "delay of a fire time is always the same.",
             "type": "string",
-            "format": "cron",
             "minLength": 1,
-            "maxLength": 200,
-            "examples": ["0 9 * * 1-5", "*/30 * * * *", "@daily"],
+            "maxLength": 10,
+            "examples": ["30s", "5m"],
         },
         "timezone": {
             "title": "Time zone",
@@ -61,6 +152,14 @@ CONFIG_SCHEMA: Final[dict[str, Any]] = {
     },
     "examples": [
         {"cron": "0 9 * * 1-5", "timezone": "Africa/Kigali"},
+        {"at": "2026-11-19T15:00", "timezone": "Europe/Berlin"},
+        {"every": "2d", "anchor": "2026-11-02T09:00", "timezone": "Europe/Berlin"},
+        {
+            "cron": "0 9 * * 1-5",
+            "timezone": "Europe/Berlin",
+            "except": {"holidays": "DE-BY", "dates": ["2026-12-27/2027-01-02"]},
+            "jitter": "5m",
+        },
         {
             "cron": "*/30 * * * *",
             "timezone": "UTC",
@@ -86,7 +185,7 @@ PAYLOAD_SCHEMA: Final[dict[str, Any]] = {
             "format": "date-time",
         },
         "scheduled_for": {
-            "description": "The moment that the expression names.",
+            "description": "The fire time.",
             "type": "string",
             "format": "date-time",
         },
@@ -108,7 +207,7 @@ PAYLOAD_SCHEMA: Final[dict[str, Any]] = {
 
 TRIGGER: Final = TriggerKind(
     type="schedule",
-    description="Goes off at the moments that a cron expression names in a time zone.",
+    description="Fires by a cron expression, at single moments, or at an interval.",
     config_schema=CONFIG_SCHEMA,
     payload_schema=PAYLOAD_SCHEMA,
 )
@@ -118,26 +217,26 @@ TRIGGER: Final = TriggerKind(
 class ScheduleConfig:
     """The parsed config of a schedule."""
 
-    cron: Cron
-    zone: str
+    schedule: Schedule
     misfire: Misfire
     catch_up: timedelta
 
 
-def read_schedule(config: Any) -> ScheduleConfig:
-    """Parse a stored config; ``Invalid`` when it was saved under other rules."""
+def read_schedule(config: Any, trigger_id: UUID | None = None) -> ScheduleConfig:
+    """Parse a stored config; ``Invalid`` when it was saved under other rules.
+
+    The jitter depends on the trigger's id; without one, the fire times have none.
+    """
     if not isinstance(config, Mapping):
         raise _damaged_config_error("is not an object")
-    cron, zone = config.get("cron"), config.get("timezone")
     misfire = config.get("misfire", "fire_once")
     seconds = config.get("catch_up_seconds", CATCH_UP_SECONDS)
-    if not isinstance(cron, str) or not isinstance(zone, str):
-        raise _damaged_config_error("has no cron expression or no time zone")
     if misfire not in get_args(Misfire):
         raise _damaged_config_error("has an unknown policy for missed fire times")
     if type(seconds) is not int or not 0 <= seconds <= LONGEST_CATCH_UP_SECONDS:
         raise _damaged_config_error("has an invalid catch-up window")
-    return ScheduleConfig(parse_cron(cron), zone, misfire, timedelta(seconds=seconds))
+    seed = "" if trigger_id is None else str(trigger_id)
+    return ScheduleConfig(parse_schedule(config, seed), misfire, timedelta(seconds=seconds))
 
 
 def key_of(timestamp: datetime) -> str:

@@ -260,12 +260,10 @@ class Scheduler:
             return _ScheduleDecision(schedule, FirePlan((), (), None), [], [record])
 
     def _plan(self, schedule: DueSchedule, now: datetime) -> FirePlan:
-        read = read_schedule(schedule.config)
+        read = read_schedule(schedule.config, schedule.trigger_id)
         if not isinstance(schedule.inputs, Mapping):
             raise Invalid("The stored inputs are not an object.", code="unreadable")
-        return plan(
-            read.cron, read.zone, schedule.due_at, now, read.misfire, read.catch_up, self._limits
-        )
+        return plan(read.schedule, schedule.due_at, now, read.misfire, read.catch_up, self._limits)
 
     def _skipped_schedules(self) -> list[UUID]:
         now = _steady()

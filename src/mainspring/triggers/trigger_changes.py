@@ -100,7 +100,7 @@ def _missed_fire_times(one: SupersededSchedule, limits: Limits) -> Sequence[Miss
     reason: Overtaking = "missed_paused" if one.resting else "missed_edited"
     due = one.schedule.due_at
     try:
-        read = read_schedule(one.schedule.config)
+        read = read_schedule(one.schedule.config, one.schedule.trigger_id)
     except Problem:
         return [MissedFiring(due, reason)]
-    return overtaken(read.cron, read.zone, due, one.until, reason, limits)
+    return overtaken(read.schedule, due, one.until, reason, limits)

@@ -17,9 +17,9 @@ from mainspring.contracts.display_text import check_plain_name, name_findings, r
 from mainspring.contracts.errors import Conflict, Finding, NotFound
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.ids import generate_id
-from mainspring.definition.cron import parse_cron
 from mainspring.definition.grants import find_missing_grants
 from mainspring.definition.model import Definition
+from mainspring.definition.schedules import parse_schedule
 from mainspring.definition.strict_json import hash_content, is_same_value
 from mainspring.definition.traits import UNDECLARED, DefinitionTraits
 from mainspring.definition.upgrade import upgrade
@@ -178,8 +178,7 @@ def _compute_next_due(row: Any) -> datetime | None:
     if row["type"] != "schedule" or row["next_due_at"] is not None:
         found: datetime | None = row["next_due_at"]
         return found
-    config = row["config"]
-    return parse_cron(config["cron"]).after(row["now"], config["timezone"])
+    return parse_schedule(row["config"], str(row["id"])).after(row["now"])
 
 
 async def list_triggers(

@@ -13,7 +13,9 @@ import pytest
 from mainspring.contracts.errors import Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.cron import parse_cron
-from mainspring.triggers.fire_times import FirePlan, Misfire, between, count, plan
+from mainspring.definition.cron_periods import between, count
+from mainspring.definition.schedules import parse_schedule
+from mainspring.triggers.fire_times import FirePlan, Misfire, plan
 from mainspring.triggers.schedule import key_of, payload_of, read_schedule
 from tests.kit.runaway import RUNAWAY
 
@@ -35,7 +37,9 @@ def planned(
     window: timedelta = HOUR,
     limits: Limits = LIMITS,
 ) -> FirePlan:
-    return plan(parse_cron(cron), zone, at(due), at(now), misfire, window, limits)
+    return plan(
+        parse_schedule({"cron": cron, "timezone": zone}), at(due), at(now), misfire, window, limits
+    )
 
 
 def reasons(made: FirePlan) -> dict[str, int]:

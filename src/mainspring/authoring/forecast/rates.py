@@ -13,12 +13,10 @@ from datetime import UTC, datetime, timedelta
 from math import ceil, floor, sqrt
 from statistics import fmean, pstdev
 from typing import Any, Final, Literal
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from mainspring.authoring.forecast.definition_view import text
 from mainspring.contracts.errors import Invalid
-from mainspring.definition.cron import describe, parse_cron
-from mainspring.triggers.fire_times import count
+from mainspring.definition.schedules import TIME_KEYS, describe_schedule, parse_schedule
 
 RateBasis = Literal["schedule", "observed", "by_hand", "unknown"]
 
@@ -59,16 +57,17 @@ def unknown(why: str) -> RunRate:
 
 def by_schedule(config: Mapping[str, Any], now: datetime) -> RunRate:
     """Count a schedule's fire times in the next thirty days."""
-    written, zone = text(config.get("cron")), text(config.get("timezone"))
-    if not written or not zone:
+    zone = text(config.get("timezone"))
+    if not zone or not any(config.get(key) for key in TIME_KEYS):
         return unknown("When it runs is still open.")
+    start = now.astimezone(UTC)
     try:
-        cron = parse_cron(written)
-        ZoneInfo(zone)
-        moments = count(cron, zone, now.astimezone(UTC), now.astimezone(UTC) + DAYS * _DAY)
-    except (Invalid, ZoneInfoNotFoundError, ValueError, OSError):
+        schedule = parse_schedule(config)
+        moments = schedule.count(start, start + DAYS * _DAY)
+    except Invalid:
         return unknown("Its schedule cannot be read.")
-    why = f"{describe(cron)} ({zone}): {_times(moments)} in the next {DAYS} days."
+    told = describe_schedule(schedule)
+    why = f"{told[:1].upper()}{told[1:]} ({zone}): {_times(moments)} in the next {DAYS} days."
     return RunRate(moments, moments, moments, "schedule", why)
 
 

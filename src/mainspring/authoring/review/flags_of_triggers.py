@@ -12,10 +12,9 @@ from typing import Any, Final
 from mainspring.authoring.models import ReviewFlag
 from mainspring.authoring.review.definition_reader import StepView, TriggerView
 from mainspring.authoring.review.quoting import quote_text
-from mainspring.authoring.review.trigger_descriptions import read_cron
+from mainspring.authoring.review.trigger_descriptions import read_times
 from mainspring.authoring.review.view import ReviewView
-from mainspring.contracts.errors import Invalid
-from mainspring.definition.cron import Cron, get_smallest_interval
+from mainspring.definition.schedules import TIME_KEYS, CronTimes, Schedule
 from mainspring.definition.secret_use import list_webhook_secrets
 from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.templates.parser import has_syntax
@@ -28,6 +27,7 @@ _DAYS: Final = 32
 _MOMENTS_OF_DAYS: Final = 200
 # More close pairs per day than two deliberate fire times.
 _MANY_GAPS: Final = 4
+_SELDOM: Final = 10**9
 _WAITING: Final = frozenset({"event", "board_change", "page_ingested"})
 _SOME_DAY: Final = datetime(2024, 1, 1, tzinfo=UTC)
 _BOARD_WRITERS: Final = frozenset(
@@ -50,31 +50,30 @@ class _ScheduleInterval:
     """An enabled, readable schedule with its shortest interval in seconds."""
 
     trigger: TriggerView
-    cron: Cron
+    schedule: Schedule
     closest: int
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """Equal for schedules with the same fire times, however their cron is written."""
+        times = (
+            part.cron.fields if isinstance(part, CronTimes) else part
+            for part in self.schedule.parts
+        )
+        return (self.schedule.zone, self.schedule.excluded, *times)
 
     def moments(self, most: int = _MOMENTS, days: int = 0) -> frozenset[datetime]:
         """Return the next fire times, or those within a number of days."""
-        found: set[datetime] = set()
-        moment, zone = _SOME_DAY, self.trigger.config.get("timezone")
-        try:
-            for _ in range(most):
-                following = self.cron.after(moment, zone if isinstance(zone, str) else "UTC")
-                if following is None or (days and following > _SOME_DAY + timedelta(days)):
-                    break
-                moment = following
-                found.add(moment)
-        except Invalid:
-            return frozenset()
-        return frozenset(found)
+        some = self.schedule.next_fire_times(_SOME_DAY, most)
+        end = _SOME_DAY + timedelta(days)
+        return frozenset(moment for moment in some if not days or moment <= end)
 
 
 def flags_of_triggers(view: ReviewView) -> Iterator[ReviewFlag]:
     timed = [
-        _ScheduleInterval(trigger, cron, get_smallest_interval(cron))
+        _ScheduleInterval(trigger, schedule, _count_seconds(schedule.closest))
         for trigger in view.armed
-        if trigger.type == "schedule"
-        and (cron := read_cron(trigger.config.get("cron"))) is not None
+        if trigger.type == "schedule" and (schedule := read_times(trigger.config)) is not None
     ]
     yield from _often(timed)
     if len(timed) > 1:
@@ -85,12 +84,17 @@ def flags_of_triggers(view: ReviewView) -> Iterator[ReviewFlag]:
     yield from _own_doing(view)
 
 
+def _count_seconds(interval: timedelta | None) -> int:
+    """The seconds of an interval; a schedule with a single moment is never too frequent."""
+    return _SELDOM if interval is None else int(interval.total_seconds())
+
+
 def _often(timed: Iterable[_ScheduleInterval]) -> Iterator[ReviewFlag]:
     for one in timed:
         if one.closest < OFTEN_SECONDS:
             minutes = "minute" if one.closest < 120 else f"{one.closest // 60} minutes"
             yield ReviewFlag(
-                join_pointer(one.trigger.pointer, "config", "cron"),
+                _times_pointer(one.trigger),
                 "fires_often",
                 f"Its shortest interval is {minutes}, which is less than a quarter of an hour.",
                 suggestion=(
@@ -105,10 +109,7 @@ def _between_them(timed: Iterable[_ScheduleInterval]) -> Iterator[ReviewFlag]:
     timestamps: dict[datetime, TriggerView] = {}
     seldom = [one for one in timed if one.closest >= OFTEN_SECONDS]
     # Identical fire times add nothing.
-    different = {
-        (str(one.cron.fields), str(one.trigger.config.get("timezone"))): one
-        for one in reversed(seldom)
-    }
+    different = {one.identity: one for one in reversed(seldom)}
     for one in [*different.values()][:_MOST_COMPARED] if len(different) > 1 else ():
         timestamps |= dict.fromkeys(one.moments(_MOMENTS_OF_DAYS, _DAYS), one.trigger)
     yield from _close(timestamps)
@@ -118,6 +119,7 @@ def _close(timestamps: Mapping[datetime, TriggerView]) -> Iterator[ReviewFlag]:
     """Yield every trigger that fires too soon after another one, once."""
     order = sorted(timestamps)
     gaps: dict[str, list[tuple[int, date]]] = {}
+    by_pointer = {trigger.pointer: trigger for trigger in timestamps.values()}
     for one, other in pairwise(order):
         seconds, mine = int((other - one).total_seconds()), timestamps[other]
         if seconds < OFTEN_SECONDS and timestamps[one] is not mine:
@@ -128,7 +130,7 @@ def _close(timestamps: Mapping[datetime, TriggerView]) -> Iterator[ReviewFlag]:
         minutes = "1 minute" if closest < 120 else f"{closest // 60} minutes"
         most = max(Counter(day for _, day in found).values())
         yield ReviewFlag(
-            join_pointer(pointer, "config", "cron"),
+            _times_pointer(by_pointer[pointer]),
             "fires_often",
             (
                 f"Together with another trigger, its shortest interval is {minutes}, which is "
@@ -137,6 +139,12 @@ def _close(timestamps: Mapping[datetime, TriggerView]) -> Iterator[ReviewFlag]:
             "warning" if most >= _MANY_GAPS else "note",
             suggestion="Remove one of the two, or schedule them further apart.",
         )
+
+
+def _times_pointer(trigger: TriggerView) -> str:
+    """The place of a schedule's times."""
+    key = next((key for key in TIME_KEYS if key in trigger.config), "cron")
+    return join_pointer(trigger.pointer, "config", key)
 
 
 def _place(pointer: str) -> int:

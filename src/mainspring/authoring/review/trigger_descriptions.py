@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -10,33 +11,42 @@ from mainspring.authoring.review.definition_reader import TriggerView, listing
 from mainspring.authoring.review.quoting import join_list, plain, quote_text
 from mainspring.authoring.review.values import Names, describe_board
 from mainspring.contracts.errors import Invalid
-from mainspring.definition.cron import Cron, parse_cron
+from mainspring.definition.schedules import (
+    TIME_KEYS,
+    Schedule,
+    describe_schedule,
+    parse_schedule,
+)
 
-# Describing cron schedules.
+# Describing schedules.
 
 
-def read_cron(text: object) -> Cron | None:
-    """Parse an expression; None when missing or invalid."""
-    if not isinstance(text, str):
-        return None
+def read_times(config: Mapping[str, Any]) -> Schedule | None:
+    """Parse a schedule; None when it is missing or invalid. Without a time zone, UTC is used."""
+    zone = config.get("timezone")
     try:
-        return parse_cron(text)
+        return parse_schedule({**config, "timezone": zone if isinstance(zone, str) else "UTC"})
     except Invalid:
         return None
 
 
-def describe_schedule(cron: object, timezone: object) -> str:
+def describe_config(config: Mapping[str, Any]) -> str:
     """``every weekday at 09:00 (Europe/Berlin)``, and what is missing, if anything."""
-    if not isinstance(cron, str):
+    given = [config[key] for key in TIME_KEYS if key in config]
+    if not any(isinstance(one, str | list) for one in given):
         return "at times that are not chosen yet"
-    if read_cron(cron) is None:
-        return f"at an invalid schedule ({quote_text(cron, 40)})"
+    schedule = read_times(config)
+    if schedule is None:
+        shown = given[0] if isinstance(given[0], str) else json.dumps(given[0])
+        return f"at an invalid schedule ({quote_text(shown, 40)})"
+    timezone = config.get("timezone")
     zone = (
         format_zone(plain(timezone, 40))
         if isinstance(timezone, str)
         else "in a time zone that is not chosen yet"
     )
-    return f"{plain(say_crons([cron]), 300)} ({zone})"
+    told = describe_schedule(schedule, lambda crons: say_crons([cron.text for cron in crons]))
+    return f"{plain(told, 300)} ({zone})"
 
 
 BY_HAND = "when started manually"
@@ -56,7 +66,7 @@ def describe_trigger(trigger: TriggerView, names: Names) -> str:
     config = trigger.config
     match trigger.type:
         case "schedule":
-            return describe_schedule(config.get("cron"), config.get("timezone"))
+            return describe_config(config)
         case "webhook":
             return "whenever its webhook is called" + _describe_signature(config)
         case "event":

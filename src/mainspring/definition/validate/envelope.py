@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import lru_cache
@@ -17,7 +18,6 @@ from mainspring.contracts.display_text import name_findings
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
-from mainspring.definition.cron import get_smallest_interval, parse_cron
 from mainspring.definition.filters import filter_doubts, filter_findings
 from mainspring.definition.filters.operators import MISSING, OPERATORS, parse_field_path
 from mainspring.definition.filters.validation import ALL, ANY, NOT
@@ -28,6 +28,7 @@ from mainspring.definition.inputs import (
     resolve_inputs,
 )
 from mainspring.definition.json_schema import check_schema, compile_schema
+from mainspring.definition.json_schema.formats import is_timezone
 from mainspring.definition.jsonpath import parse_path
 from mainspring.definition.model import (
     CURRENT_VERSION,
@@ -37,6 +38,13 @@ from mainspring.definition.model import (
     TriggerType,
     read_steps,
     show_money,
+)
+from mainspring.definition.schedules import (
+    TIME_KEYS,
+    ExcludedDays,
+    Schedule,
+    list_moments,
+    parse_schedule,
 )
 from mainspring.definition.strict_json import encode_canonical, join_pointer, split_pointer
 from mainspring.definition.suggestions import suggest_nearest
@@ -478,7 +486,10 @@ def _opposite(answer: bool | None) -> bool | None:
 # Below this, an event is probably what the author waits for.
 OFTEN_SECONDS: Final = 900
 # Judged by their own readers, which say more than a schema can.
-_OWN_READERS: Final = ("/cron", "/filters")
+_OWN_READERS: Final = re.compile(
+    r"/(cron|at|every|anchor|jitter|filters)(/.*)?"
+    r"|/times(/[0-9]+(/(cron|at|every|anchor)(/.*)?)?)?|/except(/(dates|holidays)(/.*)?)?"
+)
 # What the runtime tokens stand for does not matter here, only that they stand for something.
 _SOME_RUN: Final = RuntimeTokens(None, datetime(2000, 1, 1, tzinfo=UTC), "", "")
 
@@ -527,9 +538,7 @@ def _check_type(
 
 def _read_elsewhere(finding: Finding, at: str) -> bool:
     place = finding.pointer.removeprefix(at)
-    return finding.code != "required" and any(
-        place == key or place.startswith(key + "/") for key in _OWN_READERS
-    )
+    return finding.code != "required" and _OWN_READERS.fullmatch(place) is not None
 
 
 def _check_config(
@@ -538,7 +547,7 @@ def _check_config(
     config, at = trigger.config or {}, join_pointer(trigger.pointer, "config")
     match trigger.type:
         case "schedule":
-            _check_cron(config.get("cron"), join_pointer(at, "cron"), sheet)
+            _check_schedule(config, at, sheet)
         case "webhook":
             mapping = config.get("input_mapping")
             _check_mapping(mapping, join_pointer(at, "input_mapping"), place.limits, sheet)
@@ -594,30 +603,68 @@ def _check_webhook_auth(config: Mapping[str, Any], at: str, sheet: FindingCollec
         sheet.wrong(place, f"auth of the type {kind} needs secret or secrets.", "required")
 
 
-def _check_cron(text: Any, at: str, sheet: FindingCollector) -> None:
-    if not isinstance(text, str):
-        if text is not None:
-            sheet.wrong(at, "A cron expression is text.", "type")
-        return
+def _check_schedule(config: Mapping[str, Any], at: str, sheet: FindingCollector) -> None:
+    # A zone that is missing or unknown is a finding of the schema.
+    zone = config.get("timezone")
+    known = isinstance(zone, str) and is_timezone(zone)
     try:
-        seconds = _closest(text)
+        schedule = parse_schedule({**config, "timezone": zone if known else "UTC"})
+        closest = _find_closest(schedule)
     except Invalid as error:
-        sheet.wrong(at, error.detail, error.code, error.suggestion)
+        for one in error.findings:
+            sheet.wrong(at + one.pointer, one.detail, one.code, one.suggestion)
         return
-    if seconds < OFTEN_SECONDS:
-        minutes = "minute" if seconds < 120 else f"{seconds // 60} minutes"
+    key = next(key for key in TIME_KEYS if key in config)
+    if closest is not None and closest < OFTEN_SECONDS:
+        minutes = "minute" if closest < 120 else f"{closest // 60} minutes"
         sheet.doubtful(
-            at,
+            join_pointer(at, key),
             f"This fires every {minutes} at its closest.",
             "fires_often",
             "If you wait for something to happen, an event trigger notices it sooner.",
         )
+    if closest is not None and schedule.jitter.total_seconds() > closest:
+        sheet.wrong(
+            join_pointer(at, "jitter"),
+            "jitter is longer than the shortest interval between two fire times.",
+            "schedule_jitter",
+            f"Use at most {closest // 60}m.",
+        )
+    _check_future(schedule, config, at, sheet)
+
+
+def _check_future(
+    schedule: Schedule, config: Mapping[str, Any], at: str, sheet: FindingCollector
+) -> None:
+    """Report moments that have passed, and excluded days that leave nothing.
+
+    A past moment is a warning: the definition of a trigger that has fired stays valid.
+    """
+    now = datetime.now(UTC)
+    for place, moment in list_moments(config, schedule.zone):
+        if moment <= now:
+            sheet.doubtful(
+                at + place,
+                "This moment has passed, so it starts no run.",
+                "schedule_past",
+                "Choose a later moment.",
+            )
+    if schedule.excluded and schedule.after(now) is None:
+        kept = replace(schedule, excluded=ExcludedDays())
+        if kept.after(now) is not None:
+            sheet.wrong(
+                join_pointer(at, "except"),
+                "This schedule never fires: except removes every fire time of the next ten years.",
+                "schedule_never",
+                "Exclude fewer days, or choose other times.",
+            )
 
 
 @lru_cache(maxsize=1024)
-def _closest(text: str) -> int:
+def _find_closest(schedule: Schedule) -> int | None:
     """Looking through the years costs more than the rest of a definition together."""
-    return get_smallest_interval(parse_cron(text))
+    closest = schedule.closest
+    return None if closest is None else int(closest.total_seconds())
 
 
 def _check_mapping(mapping: Any, at: str, limits: Limits, sheet: FindingCollector) -> None:

@@ -293,15 +293,10 @@ def _next_fires(found: Mapping[str, Any], now: datetime) -> list[datetime]:
     if found["type"] != "schedule":
         return []
     try:
-        schedule = read_schedule(found["config"])
+        read = read_schedule(found["config"], found["id"])
     except Invalid:
         return []
-    timestamps: list[datetime] = []
-    at: datetime | None = now
-    while at is not None and len(timestamps) < _FIRES:
-        at = schedule.cron.after(at, schedule.zone)
-        timestamps += [] if at is None else [at]
-    return timestamps
+    return read.schedule.next_fire_times(now, _FIRES)
 
 
 def _describe_trigger(services: ApplicationServices, found: Mapping[str, Any]) -> dict[str, Any]:
