@@ -7,7 +7,7 @@ A schedule combines one or more of these in one time zone:
 - ``every``: a fixed interval from an anchor. Days and weeks are calendar days in the time zone, so
   the local time of day stays the same across clock changes. Minutes and hours are elapsed time.
 
-``except`` removes the fire times on certain days, and ``jitter`` delays each fire time by a fraction
+``except`` removes the fire times on certain days. ``jitter`` delays each fire time by a fraction
 that depends only on the trigger and the fire time. The scheduler, the API, the CLI and the review
 all use ``Schedule``, so a displayed fire time is the one that fires.
 """
@@ -654,9 +654,8 @@ def describe_excluded(excluded: ExcludedDays) -> str:
 
 def _format_duration(duration: timedelta) -> str:
     seconds = int(duration.total_seconds())
-    for size, name in ((3_600, "hour"), (60, "minute"), (1, "second")):
-        if seconds % size == 0:
-            break
+    sizes = ((3_600, "hour"), (60, "minute"), (1, "second"))
+    size, name = next(one for one in sizes if seconds % one[0] == 0)
     number = seconds // size
     return f"{number} {name}" + ("" if number == 1 else "s")
 

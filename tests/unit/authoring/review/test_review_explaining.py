@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mainspring.authoring.review.explain import explain
-from mainspring.authoring.review.trigger_descriptions import describe_schedule
+from mainspring.authoring.review.trigger_descriptions import describe_config
 from tests.kit.reviewing import BOARD, WORDS, agent, document, schedule, slack, step
 
 
@@ -193,7 +193,7 @@ def test_hostile_text_stays_one_bounded_quotation() -> None:
     ],
 )
 def test_a_schedule_is_said_as_a_person_would(cron: str, text: str) -> None:
-    assert describe_schedule(cron, "UTC").lower() == f"{text} (utc)".lower()
+    assert describe_config({"cron": cron, "timezone": "UTC"}).lower() == f"{text} (utc)".lower()
 
 
 def test_every_kind_of_trigger_has_words() -> None:
