@@ -25,6 +25,26 @@ TRIGGER: Final[JsonSchema] = object_of(
             "minLength": 1,
             "maxLength": 200,
         },
+        "at": {
+            "description": "For cron, instead: date and time, or several; fires once each.",
+            "type": ["string", "array"],
+            "items": {"type": "string"},
+        },
+        "every": {
+            "description": "For cron, instead: an interval such as 90m, 2d or 3w.",
+            "type": "string",
+        },
+        "anchor": {"description": "The first time of every.", "type": "string"},
+        "times": {
+            "description": "For cron, instead: several objects with cron, at or every.",
+            "type": "array",
+            "items": {"type": "object"},
+        },
+        "except": {
+            "description": "Days left out: {dates: [...], holidays: DE-BY}.",
+            "type": "object",
+        },
+        "jitter": {"description": "Longest random delay, such as 5m.", "type": "string"},
         "tz": {
             "description": "For cron: IANA time zone.",
             "type": "string",

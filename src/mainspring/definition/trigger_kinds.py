@@ -1,7 +1,8 @@
 """Converts triggers from the form used in drafts and recipes to the form of a definition.
 
-Drafts and recipes write ``{kind: "cron", cron, tz}``; a definition has type and config. For every
-other kind, the kind is the type and the settings are on the same level.
+Drafts and recipes write ``{kind: "cron", cron, tz}``, or at, every or times in place of cron; a
+definition has type and config. For every other kind, the kind is the type and the settings are on
+the same level.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from mainspring.contracts.errors import Finding
+from mainspring.definition.schedules import TIME_KEYS
 from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.suggestions import suggest_nearest
 
@@ -23,11 +25,17 @@ WRITTEN_KINDS: Final[Mapping[str, tuple[str, Mapping[str, str], tuple[str, ...]]
                 "schedule",
                 {
                     "cron": "cron",
+                    "at": "at",
+                    "every": "every",
+                    "anchor": "anchor",
+                    "times": "times",
+                    "except": "except",
+                    "jitter": "jitter",
                     "tz": "timezone",
                     "misfire": "misfire",
                     "catch_up_seconds": "catch_up_seconds",
                 },
-                ("cron", "tz"),
+                ("tz",),
             ),
             "board_change": (
                 "board_change",
@@ -83,6 +91,9 @@ def _find_misplaced_fields(
     needed: Sequence[str],
     at: str,
 ) -> Iterable[Finding]:
+    if kind == "cron" and not any(name in arguments for name in TIME_KEYS):
+        detail = "A trigger of the kind cron needs one of cron, at, every and times."
+        yield Finding(at, detail, "missing")
     for name in needed:
         if name not in arguments:
             yield Finding(at, f"A trigger of the kind {kind} needs {name}.", "missing")

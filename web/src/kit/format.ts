@@ -161,7 +161,11 @@ export function describeTrigger(
   const config = trigger.config ?? {};
   switch (trigger.type) {
     case "schedule": {
-      const cron = String(config.cron ?? "");
+      if (config.cron === undefined) {
+        const every = config.every ? `every ${config.every}` : "at set times";
+        return `${every}, in ${config.timezone ?? "UTC"}`;
+      }
+      const cron = String(config.cron);
       return `${describeCron(cron) ?? `on the schedule ${cron}`}, in ${config.timezone ?? "UTC"}`;
     }
     case "webhook":

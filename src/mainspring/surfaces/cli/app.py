@@ -35,7 +35,7 @@ _MESSAGES = "Events and messages"
 _EVERYDAY: Final[Mapping[str, tuple[str, ...]]] = {
     "authoring_app": ("new", "change", "review", "prompts"),
     "automations_app": (
-        *("starter", "when", "validate", "save", "list", "show", "activate", "pause"),
+        *("starter", "when", "validate", "save", "list", "show", "next", "activate", "pause"),
         *("acknowledge", "archive", "restore", "versions", "diff", "rollback", "export"),
         *("import", "webhook"),
     ),

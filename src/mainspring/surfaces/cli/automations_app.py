@@ -48,6 +48,7 @@ def add_to(app: typer.Typer) -> None:
         "save": _save,
         "list": declared("list"),
         "show": declared("show"),
+        "next": declared("next"),
         "activate": declared("activate"),
         "pause": declared("pause"),
         "acknowledge": declared("acknowledge"),
@@ -97,7 +98,7 @@ def _when(
     ] = None,
     for_programs: Json = False,
 ) -> int:
-    """Convert a schedule in plain English to cron, and show the next fire times."""
+    """Convert a schedule in plain English to a trigger, and show the next fire times."""
     from mainspring.surfaces.cli.when import tell_when
 
     context = get_context(ctx)

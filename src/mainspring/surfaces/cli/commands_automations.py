@@ -32,6 +32,12 @@ _AUTOMATIONS: Final = (
         (_AUTOMATION,),
     ),
     Command(
+        "next",
+        "List the next times at which schedules start an automation.",
+        "next_fire_times:show_next_fire_times",
+        (_AUTOMATION,),
+    ),
+    Command(
         "activate",
         "Let triggers start an automation.",
         "states:change_state",

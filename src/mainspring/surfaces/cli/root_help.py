@@ -35,7 +35,7 @@ TOPICS: Final[Mapping[str, tuple[Mapping[str, str], tuple[str, ...]]]] = {
             "pause": "Stop triggers from starting an automation.",
         },
         (
-            *("change", "review", "proposals", "prompts", "starter", "when", "validate"),
+            *("change", "review", "proposals", "prompts", "starter", "when", "next", "validate"),
             *("consents", "versions", "diff", "rollback", "rehearse", "acknowledge", "archive"),
             *("restore", "export", "import", "webhook", "codex"),
         ),

@@ -114,7 +114,7 @@ def describe_trigger_summary(
     config = trigger.config
     match trigger.type:
         case "schedule":
-            text = f"on the schedule {config.get('cron')!r} in {config.get('timezone')}"
+            text = _of_schedule(config)
             missed = _MISFIRES.get(str(config.get("misfire")))
             text = f"{text} ({missed})" if missed else text
         case "webhook":
@@ -127,6 +127,20 @@ def describe_trigger_summary(
             kept = f" where {_filter(config)}" if config.get("filters") else ""
             text = f"on event {config.get('event_type')!r}{kept}"
     return text if trigger.enabled else f"{text} (disabled)"
+
+
+def _of_schedule(config: Mapping[str, Any]) -> str:
+    if set(config) <= {"cron", "timezone", "misfire", "catch_up_seconds"}:
+        return f"on the schedule {config.get('cron')!r} in {config.get('timezone')}"
+    # Imported on use: most commands describe no such schedule.
+    from mainspring.contracts.errors import Invalid
+    from mainspring.definition.schedules import describe_schedule, parse_schedule
+
+    try:
+        words = describe_schedule(parse_schedule(config))
+    except Invalid:
+        return "on a schedule that cannot be read"
+    return f"{words} in {config.get('timezone')}"
 
 
 def _of_board(config: Mapping[str, Any], boards: Mapping[str, str]) -> str:

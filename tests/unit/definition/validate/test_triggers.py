@@ -231,3 +231,59 @@ def test_an_automation_that_has_an_id_is_recognised_by_it() -> None:
     assert validate(made, WORDS, LIMITS).ok
     assert validate(made, WORDS, LIMITS, automation_id=OTHER).ok
     assert not validate(made, WORDS, LIMITS, automation_id=OWN).ok
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"at": "2190-01-01T09:00"},
+        {"at": ["2190-01-01T09:00", "2190-01-02T09:00:00Z"]},
+        {"every": "2d", "anchor": "2026-01-01T09:00"},
+        {"times": [{"cron": "0 9 * * 1-5"}, {"every": "3w"}, {"at": "2190-01-01T09:00"}]},
+        {"cron": "0 9 * * *", "except": {"holidays": "DE-BY", "dates": ["2026-12-24"]}},
+        {"cron": "0 9 * * *", "jitter": "5m"},
+    ],
+)
+def test_a_schedule_can_be_moments_intervals_and_several_times(config: dict[str, Any]) -> None:
+    report = judged({"type": "schedule", "config": {**config, "timezone": "Europe/Berlin"}})
+    assert (report.findings, report.warnings) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("config", "pointer", "code"),
+    [
+        ({"every": "30s"}, "/every", "schedule_interval"),
+        ({"every": "0m"}, "/every", "schedule_interval"),
+        ({"at": "soon"}, "/at", "schedule_moment"),
+        ({"cron": "@daily", "every": "2d"}, "/every", "schedule_times"),
+        ({"times": [{"cron": "61 * * * *"}]}, "/times/0/cron", "cron_field"),
+        ({"times": [{"corn": "@daily", "cron": "@daily"}]}, "/times/0/corn", None),
+        ({"cron": "@daily", "except": {"holidays": "DE-XX"}}, "/except/holidays", None),
+        ({"cron": "@daily", "except": {"days": []}}, "/except/days", None),
+        ({"cron": "0 9 25 12 *", "except": {"holidays": "DE"}}, "/except", "schedule_never"),
+        ({"cron": "*/15 * * * *", "jitter": "20m"}, "/jitter", "schedule_jitter"),
+    ],
+)
+def test_times_that_cannot_work_are_refused_at_their_place_with_a_remedy(
+    config: dict[str, Any], pointer: str, code: str | None
+) -> None:
+    report = judged({"type": "schedule", "config": {**config, "timezone": "Europe/Berlin"}})
+    (finding,) = report.findings
+    assert finding.pointer == f"/triggers/0/config{pointer}"
+    assert code in (None, finding.code)
+    assert finding.suggestion or code is None
+
+
+def test_a_moment_that_has_passed_is_accepted_with_a_warning() -> None:
+    config = {"at": ["2026-01-01T09:00", "2190-01-01T09:00"], "timezone": "UTC"}
+    report = judged({"type": "schedule", "config": config})
+    assert not report.findings
+    (warning,) = report.warnings
+    assert (warning.pointer, warning.code) == ("/triggers/0/config/at/0", "schedule_past")
+    assert warning.suggestion
+
+
+def test_an_interval_below_fifteen_minutes_is_accepted_with_a_warning() -> None:
+    report = judged({"type": "schedule", "config": {"every": "5m", "timezone": "UTC"}})
+    (warning,) = report.warnings
+    assert (warning.pointer, warning.code) == ("/triggers/0/config/every", "fires_often")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Annotated, Any, Final
 from uuid import UUID
@@ -14,7 +15,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSche
 from pydantic_core import PydanticCustomError
 from starlette.responses import Response
 
-from mainspring.contracts.errors import Invalid
+from mainspring.authoring.review.trigger_descriptions import describe_config
+from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.roles import Permission
 from mainspring.definition.model import TriggerType
 from mainspring.definition.secret_use import list_webhook_secrets
@@ -36,6 +38,7 @@ from mainspring.workspace.webhooks import revoke, rotate
 
 _LONGEST: Final = 400
 _FIRES: Final = 5
+_MOST_PREVIEWED: Final = 50
 _ONE: Final = "/automations/{automation_id}/triggers/{slug}"
 
 Slug = Annotated[str, Path(description="The trigger's id in the definition.", max_length=200)]
@@ -106,6 +109,23 @@ class Payload(_Shape):
     payload: Any
 
 
+class SchedulePreview(Body):
+    """The config of a schedule trigger, which need not be saved."""
+
+    config: dict[str, Any]
+    count: int = Field(default=_FIRES, ge=1, le=_MOST_PREVIEWED)
+
+
+class PreviewedSchedule(_Shape):
+    """A schedule as text, and when it fires."""
+
+    sentence: str
+    timezone: str
+    next_fires: list[datetime] = Field(
+        description="The next fire times, without jitter: it depends on the saved trigger."
+    )
+
+
 class Switch(Body):
     """What may be changed about a trigger."""
 
@@ -144,6 +164,7 @@ def routes(services: ApplicationServices) -> APIRouter:
     _switching(made, services)
     _tokens(made, services)
     _history(made, services)
+    _previewing(made, services)
     return made
 
 
@@ -274,6 +295,35 @@ def _history(made: APIRouter, services: ApplicationServices) -> None:
                 connection, caller.workspace_id, found, before=cursor, most=limit + 1
             )
         return JsonAnswer(_page(rows, limit))
+
+
+def _previewing(made: APIRouter, services: ApplicationServices) -> None:
+    @made.post(
+        "/schedules/preview",
+        summary="Compute the next fire times of a schedule without saving it",
+        response_model=PreviewedSchedule,
+        responses=problems(401, 413, 415, 422),
+        openapi_extra=takes(SchedulePreview),
+    )
+    @needs(Permission.READ)
+    async def preview_schedule(request: Request, caller: SignedIn) -> JsonAnswer:
+        body = await read_body(request, SchedulePreview)
+        try:
+            schedule = read_schedule(body.config).schedule
+        except Invalid as error:
+            findings = [
+                replace(one, pointer=f"/config{one.pointer}") for one in error.findings
+            ] or [Finding("/config", error.detail, error.code, error.suggestion)]
+            raise Invalid(
+                error.detail, code=error.code, findings=findings, suggestion=error.suggestion
+            ) from None
+        return JsonAnswer(
+            {
+                "sentence": describe_config(body.config),
+                "timezone": schedule.zone,
+                "next_fires": schedule.next_fire_times(services.clock.now(), body.count),
+            }
+        )
 
 
 def _page(rows: Sequence[Mapping[str, Any]], limit: int) -> dict[str, Any]:
