@@ -14,7 +14,6 @@ from mainspring.definition.schedules import Schedule, parse_schedule
 from tests.property.test_schedules import ZONES
 
 
-
 def _wall(year: int, month: int, day: int) -> datetime:
     return datetime(year, month, day)  # noqa: DTZ001 - hypothesis takes bounds without a zone
 

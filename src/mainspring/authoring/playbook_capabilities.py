@@ -87,8 +87,8 @@ STEPS: Final[tuple[Step, ...]] = (
         fill=["triggers"],
         rules=[
             (
-                'A cron trigger is {kind: "cron", cron, tz}; at (moments) or every (an interval) can '
-                "replace cron. Never guess the time zone."
+                'A cron trigger is {kind: "cron", cron, tz}; at (moments) or every (an interval) '
+                "can replace cron. Never guess the time zone."
             ),
             "read_schedule reads a time in the person's words by rules; use what it answers.",
         ],

@@ -64,7 +64,7 @@ async def test_a_crash_around_a_moment_starts_its_run_exactly_once(
         assert await connection.fetchval("SELECT count(*) FROM runs") == 0
     crashed = scheduler_of(bench, hook=crash_at(place))
     with pytest.raises(_Crash):
-        await crashed._batch(moment, 10)  # noqa: SLF001 - a crash is not retried
+        await crashed._batch(moment, 10)
     assert len(await runs_of(bench)) == (1 if place == "committed" else 0)
     again = scheduler_of(bench)
     await again.once(moment + timedelta(seconds=5))
@@ -115,7 +115,7 @@ async def test_a_crash_does_not_move_a_fire_time_with_jitter(bench: Bench) -> No
     await armed(bench, trigger(every="1h", jitter="30m"))
     due = await due_of(bench)
     with pytest.raises(_Crash):
-        await scheduler_of(bench, hook=crash_at("moved"))._batch(due, 10)  # noqa: SLF001
+        await scheduler_of(bench, hook=crash_at("moved"))._batch(due, 10)
     assert await due_of(bench) == due
     await scheduler_of(bench).once(due)
     await scheduler_of(bench).once(due)

@@ -284,3 +284,18 @@ def test_a_window_is_today_and_so_many_days_or_what_is_asked_for() -> None:
     assert normalize_ref({"url": "webcal://Example.com/a.ics"}) == {
         "url": "https://example.com/a.ics"
     }
+
+
+@pytest.mark.parametrize("rule", ["FREQ=MINUTELY", "FREQ=SECONDLY", "FREQ=DAILY;INTERVAL=0"])
+async def test_an_event_that_recurs_too_often_is_reported_and_the_others_are_rows(
+    rule: str,
+) -> None:
+    often = f"BEGIN:VEVENT\nUID:often\nDTSTART:20260101T000000Z\nRRULE:{rule}\nEND:VEVENT"
+    sound = "BEGIN:VEVENT\nUID:sound\nDTSTART:20260325T090000Z\nEND:VEVENT"
+    window = datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 5, 1, tzinfo=UTC)
+    found = await list_events_between(calendar(often, sound), *window)
+    row, reported = found
+    assert isinstance(row, dict)
+    assert row["uid"] == "sound"
+    assert isinstance(reported, UnreadableItem)
+    assert "recurs" in reported.problem.detail

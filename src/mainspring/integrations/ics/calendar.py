@@ -18,10 +18,11 @@ from mainspring.contracts.errors import UpstreamError
 from mainspring.contracts.integration import UnreadableItem
 from mainspring.contracts.time_limit import SECONDS, TimeLimit, TimeLimitExceeded
 from mainspring.integrations.ics.parser import (
+    MOST_STEPS,
     CalendarFeed,
     InvalidCalendar,
     build_unreadable_event,
-    has_too_many_occurrences,
+    count_steps,
     list_rules,
     name_of,
     read_feeds,
@@ -71,12 +72,8 @@ def _events(
     text: bytes, begin: datetime, end: datetime, limit: TimeLimit
 ) -> list[Row | UnreadableItem]:
     feeds = read_feeds(text, limit)
-    events = [event for feed in feeds for event in feed.events]
-    if any(_too_often(event) for event in events):
-        raise _unreadable("has an event that recurs every minute or more often.")
-    if has_too_many_occurrences(events, end):
-        raise _unreadable("has events that recur too often, or for too long, to be worked out.")
     broken = [one for feed in feeds for one in feed.broken]
+    broken += _drop_costly_events(feeds, end)
     rows: list[Row] = []
     read = 0
     for feed in feeds:
@@ -93,6 +90,29 @@ def _events(
         raise _unreadable(f"has no event that can be read. {broken[0].problem.detail}")
     rows.sort(key=lambda row: (row["start"], row["id"]))
     return [*rows, *broken]
+
+
+def _drop_costly_events(feeds: Sequence[CalendarFeed], end: datetime) -> list[UnreadableItem]:
+    """Drop events whose rules have too many occurrences to be worked out, and report them.
+
+    The occurrences of all events are counted together, in the order of the file.
+    """
+    dropped: list[UnreadableItem] = []
+    steps = float(MOST_STEPS)
+    for feed in feeds:
+        kept = []
+        for event in feed.events:
+            if _too_often(event):
+                why = "it recurs every minute or more often."
+            elif (needed := count_steps(event, end)) > steps:
+                why = "it recurs too often, or for too long, to be worked out."
+            else:
+                steps -= needed
+                kept.append(event)
+                continue
+            dropped.append(build_unreadable_event(name_of(event), why))
+        feed.events[:] = kept
+    return dropped
 
 
 def _series(events: Sequence[Any]) -> list[list[Any]]:

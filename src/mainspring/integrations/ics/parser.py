@@ -9,10 +9,10 @@ the file, and dropped with their calendar.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from math import prod
+from math import inf, prod
 from typing import Any, Final
 
 from mainspring.contracts.errors import UpstreamError
@@ -39,15 +39,14 @@ _TIMES: Final = {"HOURLY": ("BYMINUTE", "BYSECOND"), "MINUTELY": ("BYSECOND",), 
 _OF_A_DAY: Final = ("BYHOUR", "BYMINUTE", "BYSECOND")
 
 
-def has_too_many_occurrences(events: Iterable[Any], end: datetime) -> bool:
-    """Report whether the rules have more occurrences up to a time than are expanded."""
-    left = float(MOST_STEPS)
-    for event in events:
-        for rule in list_rules(event):
-            left -= _steps(rule, _moment(event.get("DTSTART")), end)
-            if left < 0:
-                return True
-    return False
+def count_steps(event: Any, end: datetime) -> float:
+    """Estimate the occurrences of an event up to a time; infinite for an invalid rule."""
+    try:
+        start = _moment(event.get("DTSTART"))
+        return sum(_steps(rule, start, end) for rule in list_rules(event))
+    except (ValueError, TypeError, OverflowError, AttributeError):
+        # The library keeps numbers that it cannot parse.
+        return inf
 
 
 def list_rules(event: Any) -> list[Any]:
