@@ -58,6 +58,11 @@ def shown(answer: ScheduleAnswer) -> str:
     if not answer.readings:
         return "-"
     crons = [cron for reading in answer.readings for cron in reading.crons]
+    crons += [
+        f"every {one['every']} from {one['anchor']}" if "every" in one else f"at {one['at']}"
+        for reading in answer.readings
+        for one in reading.times
+    ]
     zones = sorted({reading.timezone for reading in answer.readings})
     return f"{' | '.join(crons)} @ {', '.join(zones)}"
 
@@ -69,6 +74,9 @@ def same(meant: str, read: str) -> bool:
     output, _, zone = meant.partition(" @ ")
     result, _, other = read.partition(" @ ")
     mine, theirs = sorted(output.split(" | ")), sorted(result.split(" | "))
+    exact = output.startswith(("every ", "at ")) or result.startswith(("every ", "at "))
+    if exact:
+        return mine == theirs and (zone or ZONE) == other
     if (zone or ZONE) != other or mine == theirs:
         return (zone or ZONE) == other
     return same_moments([(cron, "UTC") for cron in mine], [(cron, "UTC") for cron in theirs])

@@ -370,7 +370,9 @@ def _schedule(read: ScheduleAnswer, marks: QuoteMarkers) -> str:
         return "The rules found no schedule in the request."
     told = {
         "read": [
-            {"words": one.span.words, "crons": one.crons, "timezone": one.timezone}
+            {"words": one.span.words, "triggers": one.configs}
+            if one.times
+            else {"words": one.span.words, "crons": one.crons, "timezone": one.timezone}
             for one in read.readings
         ],
         "asked": [

@@ -43,7 +43,10 @@ _READING: Final = object_of(
             "description": "Config of one schedule trigger each.",
             "type": "array",
             "minItems": 1,
-            "items": object_of({"cron": _TEXT, "timezone": _ZONE}, ["cron", "timezone"]),
+            "items": object_of(
+                {"cron": _TEXT, "at": _TEXT, "every": _TEXT, "anchor": _TEXT, "timezone": _ZONE},
+                ["timezone"],
+            ),
         },
         "sentence": _TEXT,
         "assumptions": {

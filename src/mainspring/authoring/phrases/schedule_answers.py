@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -64,11 +65,19 @@ class ScheduleReading:
     sentence: str
     assumptions: tuple[str, ...]
     moments: tuple[datetime, ...]
+    # Configs with at or every, without their zone, instead of expressions.
+    times: tuple[Mapping[str, str], ...] = ()
+
+    @property
+    def configs(self) -> list[dict[str, str]]:
+        """The config of each schedule trigger."""
+        written = [*({"cron": cron} for cron in self.crons), *self.times]
+        return [{**one, "timezone": self.timezone} for one in written]
 
     def as_dict(self) -> dict[str, Any]:
         return {
             "span": self.span.as_dict(),
-            "triggers": [{"cron": cron, "timezone": self.timezone} for cron in self.crons],
+            "triggers": self.configs,
             "sentence": self.sentence,
             "assumptions": list(self.assumptions),
             "next": [moment.isoformat() for moment in self.moments],

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from heapq import merge
 from itertools import islice
 from typing import Final
@@ -29,8 +29,11 @@ from mainspring.authoring.phrases.schedule_requests import ScheduleRequest, find
 from mainspring.authoring.phrases.schedule_sentences import format_zone, say_schedule
 from mainspring.authoring.phrases.time_phrases import find_pieces
 from mainspring.authoring.phrases.weeks import fortnight_choices, iterate_fire_times
+from mainspring.definition.schedules import describe_schedule, parse_schedule
 
 MOST_WISHES: Final = 8
+# More than the times of three days.
+_MOMENTS_TRIED: Final = 200
 _EVENT: Final = re.compile(r"\b(?:when|whenever|as soon as|if|after|upon|once a)\b")
 
 
@@ -53,6 +56,8 @@ def parse_schedules(text: str, now: datetime, timezone: str | None = None) -> Sc
             if isinstance(made, ScheduleReading):
                 if not any(_same(made, other) for other in readings):
                     readings.append(made)
+            elif isinstance(made, ScheduleRefusal):
+                refusals.append(made)
             else:
                 questions.append(made)
         elif plan.asks:
@@ -61,7 +66,7 @@ def parse_schedules(text: str, now: datetime, timezone: str | None = None) -> Sc
 
 
 def _same(one: ScheduleReading, other: ScheduleReading) -> bool:
-    return (one.crons, one.timezone) == (other.crons, other.timezone)
+    return one.configs == other.configs
 
 
 def _is_adjective(request: ScheduleRequest, plain: NormalizedText) -> bool:
@@ -92,11 +97,14 @@ def _reading(
     span: PhraseSpan,
     timezone: str | None,
     now: datetime,
-) -> ScheduleReading | ScheduleClarification:
+) -> ScheduleReading | ScheduleClarification | ScheduleRefusal:
     assert plan.option is not None
     zones = _zones(request, timezone)
+    exact = plan.option.every or plan.option.days_ahead is not None
     if len(zones) != 1:
-        return _which_zone(request, span, plan.option)
+        return _which_zone(request, span, None if exact else plan.option)
+    if exact:
+        return _exact_reading(plan, request, span, zones[0], now)
     notes = [*plan.notes]
     if "limit" in request.said:
         notes.append("its beginning, end or exception was left out, because a schedule has none")
@@ -112,6 +120,55 @@ def _reading(
         assumptions=tuple(dict.fromkeys(notes)),
         moments=tuple(next_fire_times(plan.option.crons, zones[0], now)),
     )
+
+
+def _exact_reading(
+    plan: SchedulePlan, request: ScheduleRequest, span: PhraseSpan, zone: str, now: datetime
+) -> ScheduleReading | ScheduleRefusal:
+    """Read an interval of days or weeks, or a single moment, which cron cannot express."""
+    assert plan.option is not None
+    place, notes = ZoneInfo(zone), [*plan.notes]
+    times: list[dict[str, str]]
+    if plan.option.days_ahead is not None:
+        day = (now.astimezone(place) + timedelta(plan.option.days_ahead)).date()
+        found = [
+            local
+            for moment in islice(_all_moments(plan.option.crons, zone, now), _MOMENTS_TRIED)
+            if (local := moment.astimezone(place)).date() == day
+        ]
+        if not found:
+            return ScheduleRefusal(span, "not_recurring", "This time of today has passed.", ())
+        times = [{"at": _local(one)} for one in found]
+    else:
+        period = timedelta(days=1 if plan.option.every.endswith("d") else 7)
+        coming = _all_moments(plan.option.crons, zone, now)
+        first = next(coming).astimezone(place).replace(tzinfo=None)
+        found = [first]
+        for moment in coming:
+            local = moment.astimezone(place).replace(tzinfo=None)
+            if local - first >= period:
+                break
+            found.append(local)
+        times = [{"every": plan.option.every, "anchor": _local(one)} for one in found]
+        notes.append(f"the first time is on {first.day} {first:%B %Y}, because no other was said")
+    if request.place is None:
+        notes.append(f"the time zone {zone}, because none was said")
+    elif request.place.supposed:
+        notes.append(request.place.supposed)
+    schedule = parse_schedule({"times": times, "timezone": zone})
+    return ScheduleReading(
+        span=span,
+        crons=(),
+        timezone=zone,
+        sentence=f"{describe_schedule(schedule)}, {format_zone(zone)}",
+        assumptions=tuple(dict.fromkeys(notes)),
+        moments=tuple(one.astimezone(place) for one in schedule.next_fire_times(now, MOMENTS)),
+        times=tuple(times),
+    )
+
+
+def _local(moment: datetime) -> str:
+    return moment.replace(tzinfo=None).isoformat(timespec="minutes")
 
 
 def _which_zone(

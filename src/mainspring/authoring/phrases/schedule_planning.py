@@ -38,6 +38,25 @@ _QUARTER_STARTS: Final = frozenset({1, 4, 7, 10})
 _QUARTER_ENDS: Final = frozenset({3, 6, 9, 12})
 _SOFT_UNITS: Final = frozenset({"day", "week", "month", "quarter", "year"})
 _MANY_DATES: Final = 5
+# An interval of several days or weeks cannot be combined with these.
+_NARROWING: Final = frozenset(
+    {
+        "without",
+        "without_times",
+        "without_months",
+        "without_month_days",
+        "without_nth",
+        "months",
+        "month_days",
+        "nth",
+        "edge",
+        "times",
+        "window",
+        "working_hours",
+        "soft",
+        "limit",
+    }
+)
 # With this many days of a month, one that some months lack does not matter.
 _MOST_DAYS: Final = 20
 _LENGTHS: Final = {2: 29, 4: 30, 6: 30, 9: 30, 11: 30}
@@ -140,6 +159,8 @@ def _plan_interval(request: ScheduleRequest, unit: tuple[int, str] | None) -> Sc
         return _weekly(request, (1, "week"))
     plan = SchedulePlan()
     times = times_of(request, plan)
+    if what in {"day", "week"} and not request.said.keys() & _NARROWING:
+        return _every_few(request, count, what, times, plan)
     options: list[ScheduleOption] = []
     if what == "day" and count < 16:
         options.append(ScheduleOption(tuple(at_times(times, CronDayFields(f"*/{count}")))))
@@ -153,6 +174,23 @@ def _plan_interval(request: ScheduleRequest, unit: tuple[int, str] | None) -> Sc
         f"Cron begins to count anew with each month and year and cannot say every {count} {what}s."
     )
     return SchedulePlan(refuses="not_sayable", text=text, options=tuple(options))
+
+
+def _every_few(
+    request: ScheduleRequest, count: int, what: str, times: list[int], plan: SchedulePlan
+) -> SchedulePlan | None:
+    """Plan an interval of several days or weeks, counted from the next such day."""
+    days = week_days_of(request)
+    if what == "day":
+        if days is not None:
+            return None
+        fields = CronDayFields()
+    else:
+        if days is None:
+            plan.notes.append("Monday, because no day was said")
+        fields = CronDayFields(week_day=week_days(days or frozenset({1})))
+    plan.option = ScheduleOption(tuple(at_times(times, fields)), every=f"{count}{what[0]}")
+    return plan
 
 
 def _month_field(

@@ -41,6 +41,10 @@ class ScheduleOption:
     # A condition for the steps, and the remaining days in words.
     when: str | None = None
     days: str = ""
+    # An interval such as 2d, counted from the first fire times of the expressions.
+    every: str = ""
+    # Only once, so many days from today, at the times of the expressions.
+    days_ahead: int | None = None
 
     @property
     def sentence(self) -> str:

@@ -205,11 +205,7 @@ def plan_of(request: ScheduleRequest) -> SchedulePlan | None:
     """Plan a request; None when it is a plain calendar request."""
     once = "once" in request.said
     if once and not request.has_rhythm and "soft" not in request.said:
-        return SchedulePlan(
-            refuses="not_recurring",
-            text="This happens once, and a schedule is for what comes again. "
-            "Run the automation by hand at that time.",
-        )
+        return _plan_once(request)
     for special in (
         _impossible,
         _twofold,
@@ -223,6 +219,25 @@ def plan_of(request: ScheduleRequest) -> SchedulePlan | None:
         if plan is not None:
             return plan
     return None
+
+
+_DAYS_AHEAD: Final = {"today": 0, "tomorrow": 1, "day after tomorrow": 2}
+
+
+def _plan_once(request: ScheduleRequest) -> SchedulePlan:
+    """Plan a single moment on a day that is named from today."""
+    named = {str(one) for one in request.said["once"]}
+    ahead = _DAYS_AHEAD.get(named.pop()) if len(named) == 1 else None
+    if ahead is None or not (request.clock or request.parts):
+        return SchedulePlan(
+            refuses="not_recurring",
+            text="This happens once, on a day or at a time that is not clear. "
+            "Say it as tomorrow at 15:00, or set at in the trigger.",
+        )
+    plan = SchedulePlan()
+    crons = tuple(at_times(times_of(request, plan), CronDayFields()))
+    plan.option = ScheduleOption(crons, days_ahead=ahead)
+    return plan
 
 
 _OFTEN: Final = (

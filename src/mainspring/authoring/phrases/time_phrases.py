@@ -335,7 +335,8 @@ RHYTHM_RULES: Final[tuple[Rule, ...]] = (
     (re.compile(r"at (\d{1,2}) past\b(?! \d)"), lambda m: ("mark", (int(m[1]) % 60,), True)),
     (
         re.compile(
-            rf"(?:tomorrow|tonight|today)\b(?!'s)|this (?:morning|afternoon|evening) (?=at)"
+            rf"(?:day after tomorrow|tomorrow|tonight|today)\b(?!'s)"
+            rf"|this (?:morning|afternoon|evening) (?=at)"
             rf"|(?:on )?(?:next|this) (?:coming )?{DAY}\b|in"
             rf" {NUM} (?:minute|hour|day|week)\b(?! (?:or|of))|just once\b|only once\b|1 time"
             rf" only\b|(?:once|1 time) (?=at|on|only)|on 20\d\d - \d\d - \d\d"

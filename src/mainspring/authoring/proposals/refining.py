@@ -215,19 +215,25 @@ def _configs(value: Any, place: AnswerContext, at: str) -> list[dict[str, Any]]:
     entries = value if isinstance(value, list) else [value]
     configs = []
     for entry in entries:
-        if not isinstance(entry, Mapping) or not isinstance(entry.get("cron"), str):
+        keys = ("cron", "at", "every", "anchor")
+        written = {
+            key: entry[key]
+            for key in keys
+            if isinstance(entry, Mapping) and isinstance(entry.get(key), str)
+        }
+        if not written.keys() & {"cron", "at", "every"}:
             raise _wrong(at, "Say when in words, or as cron and timezone.")
         zone = entry.get("timezone") or place.timezone
         if zone is None:
             raise _wrong(at, "Which time zone? Add timezone, such as Europe/Berlin.")
-        configs.append({"cron": entry["cron"], "timezone": _zone(zone, at)})
+        configs.append({**written, "timezone": _zone(zone, at)})
     return configs
 
 
 def _read(text: str, place: AnswerContext, at: str) -> list[dict[str, Any]]:
     answer = parse_schedules(text, place.now, place.timezone)
-    configs = [
-        {"cron": cron, "timezone": one.timezone} for one in answer.readings for cron in one.crons
+    configs: list[dict[str, Any]] = [
+        dict(config) for one in answer.readings for config in one.configs
     ]
     if answer.clarifications:
         asked = answer.clarifications[0]

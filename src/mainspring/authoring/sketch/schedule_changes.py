@@ -109,6 +109,8 @@ def keep_what_stays(
         return _at_same_times(text, read, kept, now, timezone)
     if said - {"days", "months", "limit"} or len(read.readings) != 1:
         return read, ""
+    if read.readings[0].times:
+        return read, ""
     days = read.readings[0].crons[0].split()[2:]
     made = [((" ".join((*one.fields[:2], *days)),), one.timezone) for one in kept]
     return _answer(made, read, HOUR_STAYS)

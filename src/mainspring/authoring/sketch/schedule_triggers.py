@@ -43,8 +43,8 @@ def has_schedule(answer: ScheduleAnswer) -> bool:
 def add_schedules(bench: SketchBuilder, answer: ScheduleAnswer) -> None:
     """Add triggers for parsed times, and questions for the others."""
     for reading in answer.readings:
-        for cron in reading.crons:
-            _add(bench, {"cron": cron, "timezone": reading.timezone})
+        for config in reading.configs:
+            _add(bench, dict(config))
         tell_assumed(bench, reading.assumptions)
     asked = {one.span: one for one in answer.clarifications if one.kind != "time_zone"}
     zones = [one for one in answer.clarifications if one.kind == "time_zone"]
@@ -114,6 +114,9 @@ def _add_without_zone(bench: SketchBuilder, asked: Sequence[ScheduleClarificatio
     places = []
     zones: list[str] = []
     for one in asked:
+        if not any(choice.crons for choice in one.choices):
+            _ask_zone_first(bench, one, "When it starts depends on the zone.")
+            continue
         if one.choices and all(_is_anywhere(cron) for cron in one.choices[0].crons):
             # The same fire times in every zone, so no question is needed.
             for cron in one.choices[0].crons:
@@ -167,28 +170,8 @@ def _ask_schedule(
         )
         return
     if zone is not None and not any(choice.crons for choice in one.choices):
-        # The choices depend on the zone, so the request is parsed again with it.
-        if len(zone.choices) < 2:
-            bench.ask(
-                "time-zone",
-                at,
-                zone.question,
-                kind="time_zone",
-                schema=_ZONE,
-                choices=tuple(
-                    QuestionChoice(name.sentence, name.sentence) for name in zone.choices
-                ),
-                why="With which date it begins is asked next: that depends on the zone.",
-            )
-            return
-        bench.ask(
-            "time-zone",
-            at,
-            f"{zone.question} Say a place or a zone, such as Berlin time.",
-            kind="words",
-            schema=_ZONE,
-            why=one.question,
-        )
+        why = "With which date it begins is asked next: that depends on the zone."
+        _ask_zone_first(bench, zone, why, one.question)
         return
     question = one.question if zone is None else f"{one.question} And in which time zone?"
     names = [] if zone is None else [choice.sentence for choice in zone.choices]
@@ -201,6 +184,32 @@ def _ask_schedule(
         schema=WHEN_SCHEMA,
         choices=choices,
         why=f"“{one.span.words[:100]}” can be meant in more than one way.",
+    )
+
+
+def _ask_zone_first(
+    bench: SketchBuilder, zone: ScheduleClarification, why: str, question: str | None = None
+) -> None:
+    """Ask for the zone that a schedule depends on; the request is parsed again with it."""
+    at = join_pointer("/triggers", len(bench.triggers))
+    if len(zone.choices) < 2:
+        bench.ask(
+            "time-zone",
+            at,
+            zone.question,
+            kind="time_zone",
+            schema=_ZONE,
+            choices=tuple(QuestionChoice(name.sentence, name.sentence) for name in zone.choices),
+            why=why,
+        )
+        return
+    bench.ask(
+        "time-zone",
+        at,
+        f"{zone.question} Say a place or a zone, such as Berlin time.",
+        kind="words",
+        schema=_ZONE,
+        why=question or why,
     )
 
 

@@ -59,6 +59,9 @@ def _reading(reading: ScheduleReading) -> Iterator[str]:
     yield reading.sentence[:1].upper() + reading.sentence[1:]
     for cron in reading.crons:
         yield f"  cron      {cron}"
+    for times in reading.times:
+        for key, value in times.items():
+            yield f"  {key:<9} {value}"
     yield f"  zone      {reading.timezone}"
     for assumption in reading.assumptions:
         yield f"  assumed   {assumption}"
