@@ -392,7 +392,10 @@ def parse_schedule(config: Mapping[str, Any], seed: str = "") -> Schedule:
     zone = config.get("timezone")
     if not isinstance(zone, str):
         raise _invalid("/timezone", "A schedule needs a time zone.", "required")
-    find_zone(zone)
+    try:
+        find_zone(zone)
+    except Invalid as error:
+        raise _invalid("/timezone", error.detail, error.code, error.suggestion) from None
     parts = tuple(_parse_times(config, zone, "", TIME_KEYS))
     excluded = parse_excluded(config.get("except"))
     return Schedule(zone, parts, excluded, parse_jitter(config.get("jitter")), seed)
