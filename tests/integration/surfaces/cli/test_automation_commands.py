@@ -23,6 +23,7 @@ from mainspring.surfaces.cli.fire import fire, replay_run
 from mainspring.surfaces.cli.inbox import read_messages, show_inbox
 from mainspring.surfaces.cli.listings import show_list, show_runs
 from mainspring.surfaces.cli.lookup import find_automation, find_in_use
+from mainspring.surfaces.cli.next_fire_times import show_next_fire_times
 from mainspring.surfaces.cli.runs import cancel, show_logs
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.states import change_state
@@ -584,3 +585,32 @@ async def test_messages_are_read_one_by_one_or_all_at_once(
     assert _answer(capsys)["marked"] == 2
     with pytest.raises(NotFound):
         await read_messages(command_context, screen, "ffffffff", everything=False)
+
+
+async def test_the_next_fire_times_of_each_schedule_are_listed(
+    bench: Bench,
+    command_context: CommandContext,
+    screen: Screen,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    often = {"every": "2d", "anchor": "2190-01-01T09:00", "timezone": "Europe/Berlin"}
+    past = {"at": "2020-01-01T09:00", "timezone": "UTC"}
+    triggers = [
+        {"id": "often", "type": "schedule", "config": often},
+        {"id": "past", "type": "schedule", "config": past},
+    ]
+    await _saved(bench, "One", triggers=triggers)
+    await show_next_fire_times(command_context, screen, "One")
+    shown = {row["slug"]: row["next_fires"] for row in _answer(capsys)["items"]}
+    assert shown["past"] == []
+    assert shown["often"][:2] == ["2190-01-01T08:00:00Z", "2190-01-03T08:00:00Z"]
+
+    await show_next_fire_times(command_context, Screen(), "One")
+    text = capsys.readouterr().out
+    assert "every 2 days at 09:00" in text
+    assert "  2190-01-03 09:00 Europe/Berlin" in text
+    assert "It does not fire again." in text
+
+    await _saved(bench, "Two", triggers=HOOKS)
+    await show_next_fire_times(command_context, Screen(), "Two")
+    assert "It has no schedule." in capsys.readouterr().out
