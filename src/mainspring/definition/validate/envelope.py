@@ -39,6 +39,7 @@ from mainspring.definition.model import (
     read_steps,
     show_money,
 )
+from mainspring.definition.patterns import UnmatchableText
 from mainspring.definition.schedules import (
     TIME_KEYS,
     ExcludedDays,
@@ -465,7 +466,11 @@ def _operator(
     if known is None:
         return None
     value = known if len(path) == 1 else MISSING
-    return OPERATORS[name].test(operand, limits)(value)
+    try:
+        return OPERATORS[name].test(operand, limits)(value)
+    except UnmatchableText:
+        # The name is too long for the pattern, so each run would be an error of this trigger.
+        return None
 
 
 def _every(answers: Iterable[bool | None]) -> bool | None:

@@ -291,3 +291,12 @@ def test_an_interval_below_fifteen_minutes_is_accepted_with_a_warning() -> None:
     report = judged(triggers=[{"type": "schedule", "config": {"every": "5m", "timezone": "UTC"}}])
     (warning,) = report.warnings
     assert (warning.pointer, warning.code) == ("/triggers/0/config/every", "fires_often")
+
+
+@pytest.mark.parametrize("negated", [False, True])
+def test_a_name_that_is_too_long_for_a_pattern_does_not_rule_out_own_runs(negated: bool) -> None:
+    condition = {"automation_name": {"regex": r"\p{L}" * 5}}
+    filters = {"$not": condition} if negated else condition
+    trigger = event("automation.run.succeeded", **filters)
+    report = judged(triggers=[trigger], name="𐐀" * 200)
+    assert told(report.findings) == [("/triggers/0/config/filters", "self_subscription")]
