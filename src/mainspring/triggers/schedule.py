@@ -40,8 +40,7 @@ _CRON: Final[dict[str, Any]] = {
 _MOMENT: Final[dict[str, Any]] = {"type": "string", "minLength": 1, "maxLength": 40}
 _AT: Final[dict[str, Any]] = {
     "title": "At",
-    "description": "One date and time or a list of them, after which the trigger is done. Without "
-    "an offset, it is local time in the time zone.",
+    "description": "Moments at which it fires once, in local time unless they have an offset.",
     "type": ["string", "array"],
     "minLength": 1,
     "maxLength": 40,
@@ -52,8 +51,7 @@ _AT: Final[dict[str, Any]] = {
 }
 _EVERY: Final[dict[str, Any]] = {
     "title": "Interval",
-    "description": "A number and a unit: m (minutes), h (hours), d (days) or w (weeks). Days and "
-    "weeks keep the local time of day; minutes and hours are elapsed time.",
+    "description": "An interval in m, h, d or w; d and w keep the local time of day.",
     "type": "string",
     "minLength": 1,
     "maxLength": 10,
@@ -61,8 +59,7 @@ _EVERY: Final[dict[str, Any]] = {
 }
 _ANCHOR: Final[dict[str, Any]] = {
     "title": "Anchor",
-    "description": "The date and time that an interval is counted from, and the first fire time. "
-    "Without one: midnight on Monday, 1 January 2024, in the time zone.",
+    "description": "The first fire time of an interval; left out: 2024-01-01T00:00.",
     **_MOMENT,
     "examples": ["2026-11-02T09:00"],
 }
@@ -79,8 +76,7 @@ CONFIG_SCHEMA: Final[dict[str, Any]] = {
         "anchor": _ANCHOR,
         "times": {
             "title": "Several times",
-            "description": "Several of cron, at and every in one trigger. A config has exactly "
-            "one of cron, at, every and times.",
+            "description": "Several of them. A config has one of cron, at, every and times.",
             "type": "array",
             "minItems": 1,
             "maxItems": MOST_TIMES,
@@ -120,8 +116,7 @@ CONFIG_SCHEMA: Final[dict[str, Any]] = {
         },
         "jitter": {
             "title": "Jitter",
-            "description": "Delays each fire time by up to this long: a number and s, m or h. The "
-            "delay of a fire time is always the same.",
+            "description": "The longest delay of a fire time, in s, m or h.",
             "type": "string",
             "minLength": 1,
             "maxLength": 10,
