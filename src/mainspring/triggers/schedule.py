@@ -76,14 +76,14 @@ CONFIG_SCHEMA: Final[dict[str, Any]] = {
         "anchor": _ANCHOR,
         "times": {
             "title": "Several times",
-            "description": "Several of them. A config has one of cron, at, every and times.",
+            "description": "Several of them; one of cron, at, every and times is set.",
             "type": "array",
             "minItems": 1,
             "maxItems": MOST_TIMES,
             "items": {
                 "type": "object",
                 "additionalProperties": False,
-                "properties": {"cron": _CRON, "at": _AT, "every": _EVERY, "anchor": _ANCHOR},
+                "properties": {"cron": {}, "at": {}, "every": {}, "anchor": {}},
             },
             "examples": [[{"cron": "0 9 * * 1-5"}, {"cron": "0 11 * * 6"}]],
         },
@@ -124,7 +124,7 @@ CONFIG_SCHEMA: Final[dict[str, Any]] = {
         },
         "timezone": {
             "title": "Time zone",
-            "description": "The IANA name of the zone in which the expression is read.",
+            "description": "The IANA name of the zone of all times.",
             "type": "string",
             "format": "iana-timezone",
             "examples": ["Africa/Kigali", "UTC"],
