@@ -3,7 +3,8 @@
 A capability that writes outside declares its description (``Write.describe``). A description is
 made from the settings of a step or the bounds of a grant, so templates and missing values are
 normal. The quoted values come from other people: ``quote_name`` and ``quote_values`` make them safe
-to show.
+to show. A name can be truncated. A destination, a bound or a text cannot: what is left out would be
+agreed to without being shown.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 _LONGEST_NAME: Final = 120
-_MOST_VALUES: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +37,24 @@ class WriteDescription:
 
 
 def quote_name(text: str, longest: int = _LONGEST_NAME) -> str:
-    """A name or a text, escaped and truncated for a sentence."""
-    kept = text if len(text) <= longest else text[:longest] + " …"
-    return "".join(one if one.isprintable() else f"\\u{ord(one):04x}" for one in kept)
+    """A name, escaped and truncated for a sentence."""
+    return quote_whole(text if len(text) <= longest else text[:longest] + " …")
+
+
+def quote_whole(text: str) -> str:
+    """All of a text, escaped: nothing in it is invisible, and it cannot end its quotation."""
+    plain = text.replace("“", '"').replace("”", '"')
+    return "".join(one if one.isprintable() else f"\\u{ord(one):04x}" for one in plain)
+
+
+def quote_lines(text: str) -> str:
+    """All of a text with several lines, for one line."""
+    return quote_whole(text.replace("\r\n", "\n").replace("\n", " ↵ "))
 
 
 def quote_values(value: Any, none: str = "a destination that is still open") -> str:
-    """The first few values of a setting, which is one value or a list of them."""
-    entries = [quote_name(write_value(one)) for one in list_values(value)]
-    more = f" and {len(entries) - _MOST_VALUES} more" if len(entries) > _MOST_VALUES else ""
-    return ", ".join(entries[:_MOST_VALUES]) + more if entries else none
+    """All values of a setting, which is one value or a list of them."""
+    return ", ".join(quote_whole(write_value(one)) for one in list_values(value)) or none
 
 
 def list_values(value: Any) -> list[Any]:

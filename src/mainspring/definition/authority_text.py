@@ -1,7 +1,7 @@
 """The sentences that describe what an automation may do.
 
-Names and values in them come from other people: long ones are truncated, and invisible characters
-are escaped.
+Names and values in them come from other people: invisible characters are escaped. Long names are
+truncated. Hosts, bounds and their values are shown in full, because they are what is agreed to.
 """
 
 from __future__ import annotations
@@ -10,12 +10,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from mainspring.contracts.grant import Grant
-from mainspring.contracts.write_description import quote_name
+from mainspring.contracts.write_description import quote_name, quote_values, quote_whole
 from mainspring.definition.secret_use import SecretUsage
 from mainspring.definition.strict_json import encode_canonical
 
-_LONGEST: Final = 120
-_MOST_MEMBERS: Final = 5
 _USUAL_PORTS: Final = (":443", ":80")
 _BOARD: Final = "board_id"
 _PAGE: Final = "slug"
@@ -87,7 +85,7 @@ def describe_secret_use(use: SecretUsage, now: str) -> str:
             f"It{now} uses {name} in {quote_name(use.action)}, where the run chooses the "
             "destination."
         )
-    return f"It{now} uses {name} at {quote_name(_site(use.site))}."
+    return f"It{now} uses {name} at {quote_whole(_site(use.site))}."
 
 
 def _describe_deed(grant: Grant) -> tuple[str, frozenset[str]]:
@@ -100,8 +98,8 @@ def _describe_deed(grant: Grant) -> tuple[str, frozenset[str]]:
     method = grant.params.get("method")
     if method is None:
         return f"send requests {_to(hosts)}", frozenset({"hosts"})
-    ways = [_value(one) for one in (method if isinstance(method, list) else [method])]
-    return f"send requests {_to(hosts)} ({_format_list(ways)})", frozenset({"hosts", "method"})
+    ways = _format_values(method if isinstance(method, list) else [method])
+    return f"send requests {_to(hosts)} ({ways})", frozenset({"hosts", "method"})
 
 
 def _deed_here(grant: Grant) -> tuple[str, frozenset[str]]:
@@ -118,14 +116,14 @@ def _which(thing: str, bound: Any) -> str:
     if bound is None:
         return f"any {thing}"
     if isinstance(bound, list):
-        return f"the {thing}s {_format_list([_value(one) for one in bound])}"
+        return f"the {thing}s {_format_values(bound)}"
     return f"the {thing} {_value(bound)}"
 
 
 def _to(hosts: list[Any]) -> str:
     if not hosts:
         return "at no host yet"
-    return "to " + _format_list([str(host) for host in hosts])
+    return "to " + quote_values([str(host) for host in hosts])
 
 
 def bounds_words(params: Mapping[str, Any]) -> list[str]:
@@ -137,18 +135,16 @@ def _bound(key: str, value: Any) -> str:
     if key.startswith("max_"):
         return f"{quote_name(key)} up to {_value(value)}"
     if isinstance(value, list):
-        return f"{quote_name(key)} among {_format_list([_value(one) for one in value])}"
+        return f"{quote_name(key)} among {_format_values(value)}"
     return f"{quote_name(key)} {_value(value)}"
 
 
 def _value(value: Any) -> str:
-    return quote_name(value if isinstance(value, str) else encode_canonical(value).decode())
+    return quote_whole(value if isinstance(value, str) else encode_canonical(value).decode())
 
 
-def _format_list(words: list[str]) -> str:
-    kept = [quote_name(word) for word in words[:_MOST_MEMBERS]]
-    rest = len(words) - len(kept)
-    return ", ".join(kept) + (f" and {rest} more" if rest else "")
+def _format_values(values: list[Any]) -> str:
+    return ", ".join(map(_value, values))
 
 
 def _site(site: str) -> str:

@@ -25,8 +25,10 @@ from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.write_description import (
     WriteDescription,
+    quote_lines,
     quote_name,
     quote_values,
+    quote_whole,
     write_value,
 )
 from mainspring.definition.approval import (
@@ -92,7 +94,6 @@ _PLACES: Final = (
     "folder_id",
     "thread_id",
 )
-_LONGEST_TEXT: Final = 400
 
 
 Config = Mapping[str, Any]
@@ -174,7 +175,7 @@ def _asks(step: FlattenedStep, *, drafts: bool) -> bool:
 def find_named_account(config: Config) -> str | None:
     """The account that a step names outright."""
     found = next((config[key] for key in _ACCOUNTS if key in config), None)
-    return None if found is None else quote_name(str(found))
+    return None if found is None else quote_whole(str(found))
 
 
 def owner_account(words: WriteDescription) -> str:
@@ -194,9 +195,9 @@ def fixed_places(params: Mapping[str, Any]) -> list[str]:
 
 
 def outgoing_text(config: Config, keys: Iterable[str]) -> str:
-    """The outgoing template in one line, as far as a sentence can show it."""
+    """The whole outgoing template in one line: what is sent without approval is agreed to here."""
     texts = [write_value(config[key]) for key in keys if config.get(key) not in (None, "", [], {})]
-    return " · ".join(quote_name(" ".join(one.split()), _LONGEST_TEXT) for one in texts)
+    return " · ".join(map(quote_lines, texts))
 
 
 def _request(usual: str) -> _Builder:
@@ -206,7 +207,7 @@ def _request(usual: str) -> _Builder:
         host = site.host if site is not None else str(url)
         method = quote_name(str(config.get("method", usual)))
         texts = ("json", "form", "text", "body")
-        return WriteDescription("send", f"{method} requests to {quote_name(host)}", texts)
+        return WriteDescription("send", f"{method} requests to {quote_whole(host)}", texts)
 
     return builder
 
@@ -542,10 +543,8 @@ _QUIET: Final = frozenset({"timeout_seconds", "max_bytes", "follow_redirects"})
 # What a model may call is compared by its bounds.
 _TOOLS: Final = dict.fromkeys((AGENT_RUN, AGENT_TASK), frozenset({"tools", "grants"}))
 _LIMITS: Final = Limits()
-# How much of a change a person is shown: of a longer text, what differs and some characters around.
-_MOST_CHANGES: Final = 20
+# Of a longer text that changed, a person is shown what differs and some characters around it.
 _LONG_TEXT: Final = 400
-_LONGEST_CHANGE: Final = 4_000
 _CONTEXT: Final = 60
 
 # The constant prefix of the path that a template reads.
@@ -766,9 +765,7 @@ def _describe_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> st
             changes.append(f"{name} is gone: it was {was}")
         else:
             changes.append(f"{name} was {was} and is now {now}")
-    more = len(changes) - _MOST_CHANGES
-    shown = changes[:_MOST_CHANGES] + ([f"and {more} more changes"] if more > 0 else [])
-    return "; ".join(shown) or "what determines its text or its destination"
+    return "; ".join(changes) or "what determines its text or its destination"
 
 
 def _quote_change(old: Any, new: Any) -> tuple[str, str]:
@@ -786,11 +783,8 @@ def _quote_change(old: Any, new: Any) -> tuple[str, str]:
 
 
 def _quote_part(text: str, start: int, end: int) -> str:
-    part = text[start : len(text) - end]
-    lines = part.replace("\r\n", "\n").replace("\n", " ↵ ")
-    shown = quote_name(lines, _LONGEST_CHANGE).replace("“", '"').replace("”", '"')
-    cut = f" ({len(text):,} characters in all)" if len(lines) > _LONGEST_CHANGE else ""
-    return f"“{'… ' if start else ''}{shown}{' …' if end else ''}”{cut}"
+    shown = quote_lines(text[start : len(text) - end])
+    return f"“{'… ' if start else ''}{shown}{' …' if end else ''}”"
 
 
 def _was_sent(step: FlattenedStep, before: StepsWithDefaults, after: StepsWithDefaults) -> bool:

@@ -51,6 +51,8 @@ _ACCOUNTS = """
 """
 # Quotes texts as they are sent, so no name is inserted into it.
 _QUOTES: Final = "send"
+# Begins the text of a write in any other sentence. No quoted name or value contains it.
+_TEXT: Final = "“"
 _MAKER = "SELECT created_by FROM automations WHERE workspace_id = $1 AND id = $2"
 
 
@@ -77,10 +79,11 @@ async def with_accounts(
     known = await account_names(tx, workspace_id, owner)
 
     def named(says: str) -> str:
+        before, begins, text = says.partition(_TEXT)
         for words, integration in wanted.items():
             if integration in known:
-                says = says.replace(words, f"as {quote_name(known[integration])}")
-        return says
+                before = before.replace(words, f"as {quote_name(known[integration])}")
+        return before + begins + text
 
     return tuple(
         one if one.kind == _QUOTES else replace(one, says=named(one.says)) for one in added
@@ -109,8 +112,13 @@ async def add_board_names(
             return found[0]
         return f'"{name}" ({found[0]})'
 
+    def with_board_names(says: str) -> str:
+        before, begins, text = says.partition(_TEXT)
+        return _ID.sub(named, before) + begins + text
+
     return tuple(
-        one if one.kind == _QUOTES else replace(one, says=_ID.sub(named, one.says)) for one in added
+        one if one.kind == _QUOTES else replace(one, says=with_board_names(one.says))
+        for one in added
     )
 
 

@@ -111,7 +111,12 @@ WIDER: Final[list[tuple[AutomationAuthority, AutomationAuthority, list[str]]]] =
     (
         may(),
         may(call(to=[f"p{n}" for n in range(7)])),
-        ["It may now call board.append with to among p0, p1, p2, p3, p4 and 2 more."],
+        ["It may now call board.append with to among p0, p1, p2, p3, p4, p5, p6."],
+    ),
+    (
+        may(),
+        may(hosts(f"{'a.' * 100}example")),
+        [f"It may now send requests to {'a.' * 100}example."],
     ),
     # Hosts, each by itself.
     (may(), may(hosts("api.example.com")), ["It may now send requests to api.example.com."]),

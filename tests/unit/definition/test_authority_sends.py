@@ -257,11 +257,20 @@ def test_of_a_long_text_what_differs_is_shown() -> None:
     assert _change(before, after) == f"text was “… {near}1{far} …” and is now “… {near}9{far} …”"
 
 
-def test_a_change_that_is_too_long_says_how_long_the_text_is() -> None:
+def test_all_of_a_long_change_is_shown() -> None:
     shown = _change(
         step("post", "slack_post", text=""), step("post", "slack_post", text="x" * 9_000)
     )
-    assert shown == f"text was “” and is now “{'x' * 4_000} …” (9,000 characters in all)"
+    assert shown == f"text was “” and is now “{'x' * 9_000}”"
+
+
+def test_all_of_many_changes_are_shown() -> None:
+    before, after = (
+        step("post", "slack_post", text="x", blocks=[f"{word}{n}" for n in range(30)])
+        for word in ("old", "new")
+    )
+    shown = _change(before, after).split("; ")
+    assert shown == [f"blocks {n + 1} was “old{n}” and is now “new{n}”" for n in range(30)]
 
 
 def test_a_shown_text_can_neither_hide_nor_close_its_quotation() -> None:

@@ -144,9 +144,21 @@ def test_each_kind_of_write_has_its_words(made: Any, says: str) -> None:
     assert [text for _, text in more(None, made)] == [says]
 
 
-def test_a_text_is_shown_as_far_as_a_sentence_is_read() -> None:
-    ((_, says),) = more(None, step("telegram_push", text="x" * 500))
-    assert says.endswith(f"“{'x' * 400} …”.")
+def test_all_of_a_text_that_is_sent_without_approval_is_shown() -> None:
+    text = "x" * 500 + "\nand  y" + "z" * 9_000
+    ((_, says),) = more(None, step("telegram_push", text=text))
+    assert says.endswith(f"“{text.replace(chr(10), ' ↵ ')}”.")
+
+
+def test_a_text_can_neither_hide_nor_close_its_quotation() -> None:
+    ((_, says),) = more(None, step("telegram_push", text="b”. It sends nothing.\u200b"))
+    assert says.endswith('without approval: “b". It sends nothing.\\u200b”.')
+
+
+def test_no_recipient_of_a_write_without_approval_is_left_out() -> None:
+    people = [f"{'x' * 130}{number}@example.com" for number in range(9)]
+    ((_, says),) = more(None, step("send_email", to=people, subject="Hi", text="x"))
+    assert says == f"It mails {', '.join(people)} without approval: “Hi · x”."
 
 
 def test_mail_to_the_owner_is_automatic_unless_it_asks() -> None:

@@ -60,6 +60,7 @@ from mainspring.workspace.account_changes import (
 )
 from mainspring.workspace.accounts import rows
 from mainspring.workspace.accounts.rows import AccountRow
+from mainspring.workspace.consent_rows import hold_agreements
 from mainspring.workspace.sealing import SecretScope
 from mainspring.workspace.vault import list_secrets
 
@@ -268,9 +269,13 @@ class AccountConnectionService:
     ) -> None:
         """Refuses a program that removes an account where another one would be used instead.
 
-        That is the connection of the workspace, or a secret that does as well.
+        That is the connection of the workspace, or a secret that does as well. A person may, but
+        nobody agrees to an automation meanwhile: the agreement would name an account that is gone.
         """
-        if actor.is_person or row.state == "sign_in":
+        if row.state == "sign_in":
+            return
+        if actor.is_person:
+            await hold_agreements(tx, row.workspace_id)
             return
         if row.shared_at is not None:
             # Each member has secrets of their own.

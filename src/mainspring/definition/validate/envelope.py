@@ -311,8 +311,10 @@ _SENTENCES: Final[Mapping[str, tuple[str, str]]] = {
 }
 # What a text with a pattern is; everything else is a name.
 _FORMS: Final = {"hold_expires_after": "a duration", "board_id": "an id"}
+_WRONG_FORM: Final = frozenset({"string_type", "string_too_long", "hold_time"})
 _FORM_HINTS: Final = {
-    "hold_expires_after": "Write a whole number and s, m, h or d, such as 90m, 72h or 3d.",
+    "hold_expires_after": 'Write text with a whole number and s, m, h or d, from "1m" to "30d", '
+    'such as "90m", "72h" or "3d".',
     "id": "Begin with a small letter; then small letters, digits, - and _, at most 64 in all.",
     "step_id": "Begin with a small letter; then small letters, digits and _, at most 64 in all.",
     "output_as": "Begin with a small letter; then small letters, digits and _, at most 64 in all.",
@@ -369,7 +371,7 @@ def _describe_model_error(error: ErrorDetails) -> str:
 def _suggestion(error: ErrorDetails, parts: ModelsByPath) -> str | None:
     place, kind = error["loc"], error["type"]
     name = str(place[-1]) if place else ""
-    if kind == "string_pattern_mismatch":
+    if kind == "string_pattern_mismatch" or (name in _FORMS and kind in _WRONG_FORM):
         return _FORM_HINTS.get(name)
     if kind == "missing" and name == "schema_version":
         return f'Add "schema_version": "{CURRENT_VERSION}".'

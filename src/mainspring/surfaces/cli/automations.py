@@ -103,7 +103,8 @@ async def save_file(
         screen.say(*_saved_lines(report, saved, boards, vocabulary, screen))
         if consent is not None:
             screen.say(*waiting_lines(services, consent))
-        screen.say(*_next_lines(report.accepted().name, rows, saved.state))
+        starts = consent is None
+        screen.say(*_next_lines(report.accepted().name, rows, saved.state, starts=starts))
     return exits.DONE
 
 
@@ -215,12 +216,13 @@ def widened_lines(saved: SavedAutomation, vocabulary: Vocabulary, screen: Screen
 
 
 def _next_lines(
-    name: str, rows: Sequence[Mapping[str, Any]], state: AutomationStatus
+    name: str, rows: Sequence[Mapping[str, Any]], state: AutomationStatus, *, starts: bool
 ) -> list[Text]:
+    """The commands that come next; without consent, none that would start it."""
     from rich.text import Text
 
     act = "activate" if rows and state != "active" else "fire"
-    calls = [*token_hints(name, rows), hint(act, name)]
+    calls = [*token_hints(name, rows), *([hint(act, name)] if starts else [])]
     return [Text(f"  {call}", style="bright_black") for call in calls]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -14,10 +15,12 @@ import pytest
 from mainspring.contracts.roles import Role
 from mainspring.workspace.accounts import rows
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
+from mainspring.workspace.consent_rows import hold_accounts
 from mainspring.workspace.people.members import remove_member
 from tests.kit.accounts import Accounts
 from tests.kit.bench import document, step
 from tests.kit.doubles.oauth_provider import ACCOUNT
+from tests.kit.lock_waits import until_in_line
 from tests.kit.people import Browser, browser, make_person, member
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -130,6 +133,39 @@ async def test_an_editor_or_a_program_shares_nothing_and_a_holder_withdraws(
     assert program.json()["code"] == "person_needed"
     assert refused["code"] == "role_too_small"
     assert (withdrawn["shared"], nothing["shared"]) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("before", "path", "key"),
+    [
+        ([("/connect", KEY)], "/connection", "disconnected"),
+        ([("/connect", KEY), ("/share", {})], "/share", "shared"),
+    ],
+    ids=["disconnect", "withdraw"],
+)
+async def test_a_person_removes_no_account_while_somebody_agrees(
+    here: Accounts, before: list[tuple[str, Any]], path: str, key: str
+) -> None:
+    """Otherwise the agreement would name an account that is already gone."""
+    database = here.application.database
+    async with browser(here.api, FIRST_MEMBER) as mine:
+        for place, body in before:
+            await _ask(mine, "POST", place, body)
+        async with database.transaction() as tx:
+            # As an answer does before it reads which account the question names.
+            await hold_accounts(tx, FIRST_WORKSPACE)
+            removing = asyncio.create_task(_ask(mine, "DELETE", path))
+            waiting = asyncio.create_task(until_in_line(database))
+            done, _ = await asyncio.wait({removing, waiting}, return_when=asyncio.FIRST_COMPLETED)
+            waiting.cancel()
+            assert done == {waiting}
+            kept = await tx.fetchrow(
+                "SELECT shared_at FROM integration_connections WHERE integration = 'keyed'"
+            )
+            assert kept is not None
+            assert (kept["shared_at"] is not None) == (path == "/share")
+        removed = await removing
+    assert removed[key] is (key == "disconnected")
 
 
 async def test_a_program_connects_no_other_account_than_an_agreed_automation_writes_with(

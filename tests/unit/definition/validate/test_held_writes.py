@@ -15,6 +15,10 @@ from tests.kit.bench import document, step
 
 WORDS = build_registry(Limits())
 POST = {"channel": "C0123", "text": "Hi"}
+HOLD_FORM = (
+    'Write text with a whole number and s, m, h or d, from "1m" to "30d", such as "90m", "72h" or '
+    '"3d".'
+)
 
 
 def _tell(**more: Any) -> dict[str, Any]:
@@ -121,7 +125,14 @@ def test_a_wrong_duration_is_reported_as_one() -> None:
     report = validate(document(_tell(hold_expires_after="72 hours")), WORDS, Limits())
     (found,) = report.findings
     assert found.detail == "hold_expires_after does not have the form of a duration."
-    assert found.suggestion == "Write a whole number and s, m, h or d, such as 90m, 72h or 3d."
+    assert found.suggestion == HOLD_FORM
+
+
+@pytest.mark.parametrize("value", [60, 1.5, ["1h"], "59s", "31d", "10000000s"])
+def test_every_wrong_duration_is_answered_with_the_form_that_is_accepted(value: Any) -> None:
+    report = validate(document(_tell(hold_expires_after=value)), WORDS, Limits())
+    (found,) = report.findings
+    assert found.suggestion == HOLD_FORM
 
 
 def test_times_are_written_with_their_unit() -> None:
