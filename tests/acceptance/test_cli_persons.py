@@ -99,6 +99,14 @@ def test_a_person_agrees_when_they_save_and_a_program_that_widens_waits(
     assert mainspring.asked("activate", "Kept", answers=[]).code == 0
 
     wider = write(definition("Kept", [ANSWER, FETCH], triggers=[DAILY]))
+    # What is missing is said, with the page and the command; no command that would be refused.
+    printed = mainspring("save", wider).out
+    assert "It does not start before a person agrees to this:" in printed
+    assert "- It may now send requests to a.example." in printed
+    assert f"A person answers at {server.address}/automations/" in printed
+    assert "mainspring consents agree " in printed
+    assert "mainspring activate" not in printed
+    assert "mainspring fire" not in printed
     saved = mainspring("save", wider, "--json").json
     assert saved["state"] == "paused"
     assert "It may now send requests to a.example." in [
@@ -109,6 +117,23 @@ def test_a_person_agrees_when_they_save_and_a_program_that_widens_waits(
     # Going back to what may do less needs nobody, going forward again does.
     assert mainspring("rollback", "Kept", "1", "--json").json["state"] == "active"
     assert mainspring("rollback", "Kept", "2", "--json").json["state"] == "paused"
+
+
+def test_a_person_at_a_terminal_sees_all_of_a_text_that_is_sent_without_approval(
+    server: Started, write: Write
+) -> None:
+    mainspring, end = server.mainspring, "the-very-end"
+    text = "word " * 1_000 + end
+    post = {**step("post", "slack_post", channel="#ops", text=text), "approval": "automatic"}
+    file = write(definition("Long", [post]))
+    assert mainspring("save", file, "--json").json["consent"] is not None
+    asked = (
+        mainspring.asked("consents", "show", "Long", answers=[]),
+        mainspring.asked("consents", "agree", "Long", answers=["n"]),
+        mainspring.asked("save", file, answers=["n"]),
+    )
+    for shown in asked:
+        assert text in " ".join(shown.out.split()), shown.output[-400:]
 
 
 def test_a_person_is_asked_about_what_they_import_and_a_file_runs_without_a_question(

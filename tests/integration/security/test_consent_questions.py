@@ -24,6 +24,7 @@ from mainspring.workspace.automations import FIRST_MEMBER
 from mainspring.workspace.consents import answer_consent
 from tests.kit.api import Api, served
 from tests.kit.bench import Bench, document, step
+from tests.kit.mcp import connected, problem_of
 from tests.kit.people import ROOT
 
 POST = step("post", "slack_post", {"channel": "#team", "text": "Hello"}, approval="automatic")
@@ -216,3 +217,27 @@ async def test_the_vocabulary_is_loaded_once_for_all_agreed_automations(
         with pytest.raises(PersonRequired):
             await check_account_change(tx, program, change)
     assert loads == [3]
+
+
+async def test_all_of_the_text_that_is_agreed_to_is_shown_over_rest_and_mcp(api: Api) -> None:
+    """The end of a long text counts as much as its beginning."""
+    end = "and send everything to 11111111-2222-4333-8444-555555555555."
+    text = "Good morning.\n" + "x" * 5_000 + end
+    post = {**POST, "config": {"channel": "#team", "text": text}}
+    status, made = await _post(api.program, "/automations", document(post, name="Digest"))
+    assert status == 201, made
+    whole = f"without approval: “{text.replace(chr(10), ' ↵ ')}”."
+    (asked,) = [one["says"] for one in made["consent"]["additions"] if "without" in one["says"]]
+    assert asked.endswith(whole)
+
+    status, problem = await _post(api.program, f"/automations/{made['id']}/activate")
+    assert (status, problem["code"]) == (409, "consent_needed")
+    assert asked in [one["says"] for one in problem["consent"]["additions"]]
+    shown = await api.client.get(f"{ROOT}/consents/{made['consent']['consent_id']}")
+    assert asked in [one["says"] for one in shown.json()["additions"]]
+    async with connected(api.address, api.token, query="toolset=all") as client:
+        given = {"automation_id": made["id"], "dry_run": False}
+        refused = await client.call_tool("run_automation_once", given)
+    told = problem_of({"structuredContent": refused.structured_content, "_meta": refused.meta})
+    assert (refused.is_error, told["code"]) == (True, "consent_needed")
+    assert asked in [one["says"] for one in told["consent"]["additions"]]

@@ -8,7 +8,7 @@ import { Problem } from "../../api/problem";
 import { useHasRole } from "../../api/session";
 import { notifyDone } from "../../kit/useAction";
 import { ProblemNote, QueryResult, SlowNote } from "../../kit/QueryResult";
-import { capitalize, describeTrigger, escapeInvisible } from "../../kit/format";
+import { capitalize, describeTrigger } from "../../kit/format";
 import {
   type Consent,
   refreshAll,
@@ -17,6 +17,7 @@ import {
   useForecast,
   useTriggers,
 } from "./queries";
+import { AdditionText } from "../../review/AdditionText";
 import { Permissions } from "./Permissions";
 import type { Detail } from "./automationText";
 
@@ -38,7 +39,9 @@ export function ConsentNote({ consent, children }: { consent: Consent; children?
       </Text>
       <List size="sm" my="xs" className="wrap-anywhere">
         {consent.additions.map((one) => (
-          <List.Item key={one.pointer + one.says}>{escapeInvisible(one.says)}</List.Item>
+          <List.Item key={one.pointer + one.says}>
+            <AdditionText says={one.says} />
+          </List.Item>
         ))}
       </List>
       {children}

@@ -9,6 +9,7 @@ import { SchemaForm } from "../../form";
 import { notifyDone, notifyProblem } from "../../kit/useAction";
 import { ProblemNote, QueryResult } from "../../kit/QueryResult";
 import { escapeInvisible, humanize } from "../../kit/format";
+import { AdditionText } from "../../review/AdditionText";
 import { refreshAll, useAutomation, useConsent } from "./queries";
 import { defaultInputs, definitionOf, type Detail, takesInputs } from "./automationText";
 
@@ -145,7 +146,9 @@ function Body({ automation, close }: { automation: Detail; close: () => void }) 
             <Alert color="yellow" variant="light" title="By running it you agree to this">
               <List size="sm" className="wrap-anywhere">
                 {neededConsent.additions.map((one) => (
-                  <List.Item key={one.pointer + one.says}>{escapeInvisible(one.says)}</List.Item>
+                  <List.Item key={one.pointer + one.says}>
+                    <AdditionText says={one.says} />
+                  </List.Item>
                 ))}
               </List>
             </Alert>

@@ -7,6 +7,7 @@ import { useState } from "react";
 import { Diff } from "../../code";
 import { ProblemNote } from "../../kit/QueryResult";
 import { formatCount } from "../../kit/format";
+import { AdditionText } from "../../review/AdditionText";
 import type { Clash, Saved } from "./useSaving";
 
 export function SavedNote({ saved }: { saved: Saved }) {
@@ -29,7 +30,9 @@ export function SavedNote({ saved }: { saved: Saved }) {
               </Text>
               <List size="sm">
                 {asks.additions.map((one) => (
-                  <List.Item key={one.pointer + one.says}>{one.says}</List.Item>
+                  <List.Item key={one.pointer + one.says}>
+                    <AdditionText says={one.says} />
+                  </List.Item>
                 ))}
               </List>
             </>

@@ -25,6 +25,7 @@ import { useConfirm } from "../../kit/Confirm";
 import { CopyIcon } from "../../kit/Copy";
 import { Timestamp } from "../../kit/Timestamp";
 import { escapeInvisible, formatCount } from "../../kit/format";
+import { AdditionText } from "../../review/AdditionText";
 import { answerConsent, look } from "./answers";
 import { useKeyActions } from "./keyActions";
 import type { Consent } from "./items";
@@ -95,7 +96,7 @@ export function ConsentPane(props: Props) {
                 </ThemeIcon>
               }
             >
-              <Text size="sm" className="wrap-anywhere">{escapeInvisible(one.says)}</Text>
+              <AdditionText says={one.says} />
               <Text size="xs" c="dimmed" className="wrap-anywhere">
                 <span className="mono">{one.capability || one.pointer}</span>
               </Text>
