@@ -65,6 +65,10 @@ TRIES: Final = 8
 _FIRST_PAUSE, _LONGEST_PAUSE = 60.0, 3_600.0
 _POLL_SECONDS: Final = 5.0
 _LONGEST_DETAIL: Final = 1_000
+_NO_ADDRESS: Final = (
+    "This alert was not mailed: the owner of the automation has no verified email address. The "
+    "owner sets and verifies one on the page under Settings, or with `mainspring email set`."
+)
 _TYPES: Final = frozenset(kind.type for kind in EVENTS)
 
 Pair = tuple[UUID, UUID]
@@ -254,8 +258,10 @@ class AlertMailer:
                 return False
             to = await find_author_address(tx, mail.workspace_id, mail.automation_id, self._first)
             if to is None:
-                await give_up_mail(tx, mail)
-        if to is not None:
+                await give_up_mail(tx, mail, _NO_ADDRESS)
+        if to is None:
+            log.warning("Alert %s was not mailed: its owner has no verified address.", mail.id)
+        else:
             await self._bring(mail, to)
         return True
 
@@ -285,8 +291,9 @@ class AlertMailer:
             mail.tries,
             problem.detail,
         )
+        why = f"This alert was not mailed: {problem.detail[:_LONGEST_DETAIL]}"
         async with self._database.transaction() as tx:
-            await give_up_mail(tx, mail)
+            await give_up_mail(tx, mail, why)
 
 
 def _pair(automation: Mapping[str, Any]) -> Pair:
@@ -328,6 +335,11 @@ def _message(run: Mapping[str, Any], count: int) -> str:
     lines = [f"Step {step} failed: {detail}" if step else detail]
     if error.get("suggestion"):
         lines.append(str(error["suggestion"])[:_LONGEST_DETAIL])
+    second = error.get("on_failure")
+    if isinstance(second, Mapping):
+        # The notice that on_failure would have sent did not leave either.
+        told = str(second.get("detail"))[:_LONGEST_DETAIL]
+        lines.append(f"on_failure failed too, at step {second.get('step')}: {told}")
     lines += ["", f"Run {run['id']}, {_STARTED.get(run['trigger_type'], 'by a trigger')}."]
     if count > 1:
         lines.append(f"{_times(count)} since this alert was opened; this is the latest one.")

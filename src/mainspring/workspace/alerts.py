@@ -100,7 +100,10 @@ _TAKE_MAIL = """
     RETURNING n.workspace_id, n.id, n.automation_id, n.title, n.message, n.mail_tries
 """
 _MAILED = "UPDATE notifications SET mailed_at = now() WHERE workspace_id = $1 AND id = $2"
-_GIVE_UP = "UPDATE notifications SET mail_due_at = NULL WHERE workspace_id = $1 AND id = $2"
+_GIVE_UP = """
+    UPDATE notifications SET mail_due_at = NULL, message = message || E'\n\n' || $3
+    WHERE workspace_id = $1 AND id = $2
+"""
 
 # Ids carry the clock of the process that made them; the search starts this much earlier.
 _SLACK: Final = timedelta(minutes=5)
@@ -231,6 +234,6 @@ async def set_mailed(tx: Transaction, mail: AlertMail) -> None:
     await tx.execute(_MAILED, mail.workspace_id, mail.id)
 
 
-async def give_up_mail(tx: Transaction, mail: AlertMail) -> None:
-    """Stop retrying; the alert stays in the inbox."""
-    await tx.execute(_GIVE_UP, mail.workspace_id, mail.id)
+async def give_up_mail(tx: Transaction, mail: AlertMail, why: str) -> None:
+    """Stop retrying; the alert stays in the inbox and says why it was not mailed."""
+    await tx.execute(_GIVE_UP, mail.workspace_id, mail.id, why)

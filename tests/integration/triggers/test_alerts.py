@@ -421,14 +421,16 @@ async def test_the_title_is_one_line_whatever_the_name_holds(bench: Bench) -> No
 
 
 @asynccontextmanager
-async def _posted(bench: Bench, post: MailServerDouble, **more: Any) -> AsyncIterator[AlertMailer]:
+async def _posted(
+    bench: Bench, post: MailServerDouble, first: str | None = "ada@example.com", **more: Any
+) -> AsyncIterator[AlertMailer]:
     """A postman and the mail server he goes to."""
     async with mail_server(post) as port:
         server = read_smtp_url(f"smtp://127.0.0.1:{port}")
         mailer = SmtpMailer(
             server, "m@example.org", bench.application.limits, bench.application.clock
         )
-        yield AlertMailer(bench.application.database, mailer, "ada@example.com", **more)
+        yield AlertMailer(bench.application.database, mailer, first, **more)
 
 
 async def _alert(bench: Bench) -> dict[str, Any]:
@@ -497,6 +499,48 @@ async def test_a_mail_that_is_never_accepted_is_given_up_and_logged(
     row = await _mail_row(bench)
     assert (len(post.offered), row["mail_due_at"], row["mailed_at"]) == (TRIES, None, None)
     assert "stays in the inbox only" in caplog.text
+
+
+async def test_an_alert_that_was_never_accepted_says_so_in_the_inbox(bench: Bench) -> None:
+    async with _story(bench) as story:
+        await story.ends(*await story.active(_breaks("Daily digest")))
+        post = MailServerDouble(at_data=["451 Not now"] * 99)
+        async with _posted(bench, post, first_pause=0.0) as mailer:
+            while await mailer.once():
+                assert len(post.offered) <= TRIES
+        (alert,) = await story.inbox()
+    assert "\n\nThis alert was not mailed: " in alert["message"]
+
+
+async def test_an_alert_to_an_owner_without_an_address_says_so_in_the_inbox(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    post = MailServerDouble()
+    async with _story(bench) as story:
+        await story.ends(*await story.active(_breaks("Daily digest")))
+        async with _posted(bench, post, first=None) as mailer:
+            assert await mailer.once()
+            assert not await mailer.once()
+        (alert,) = await story.inbox()
+    assert post.offered == []
+    assert alert["message"].startswith("Step second failed: This can never work.")
+    assert "not mailed: the owner of the automation has no verified email" in alert["message"]
+    assert "mainspring email set" in alert["message"]
+    assert "was not mailed" in caplog.text
+
+
+async def test_an_alert_says_when_the_notice_of_on_failure_did_not_leave_either(
+    bench: Bench,
+) -> None:
+    notice = step("tell", "email.notify_owner", {"subject": "It failed", "text": "So."})
+    written = _breaks("Daily digest")
+    written["execution"]["on_failure"] = [{**notice, "max_retries": 0}]
+    async with _story(bench) as story:
+        run = await story.ends(*await story.active(written))
+        (alert,) = await story.inbox()
+    assert run["error"]["on_failure"]["code"] == "owner_mail_missing"
+    expected = "on_failure failed too, at step tell: "
+    assert any(line.startswith(expected) for line in alert["message"].splitlines()), alert
 
 
 async def test_a_postman_that_is_stopped_ends(bench: Bench) -> None:

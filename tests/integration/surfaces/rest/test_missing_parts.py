@@ -7,8 +7,8 @@ from uuid import UUID
 
 from mainspring.contracts.ids import generate_id
 from mainspring.workspace.automations import FIRST_MEMBER
-from tests.kit.api import Api
-from tests.kit.bench import document, step
+from tests.kit.api import Api, served
+from tests.kit.bench import Bench, document, step
 from tests.kit.people import browser
 
 V1 = "/api/v1"
@@ -75,6 +75,51 @@ async def test_an_answer_that_also_activates_is_refused_with_the_missing_part(ap
         # Nothing was answered.
         shown = await at.ask("GET", f"/consents/{consent['consent_id']}")
         assert shown.json()["status"] == "waiting"
+
+
+MAIL = {"subject": "Done", "text": "All is well."}
+
+
+async def test_mail_to_me_without_a_mail_server_is_reported_everywhere_and_never_succeeds(
+    bench: Bench,
+) -> None:
+    async with served(bench.application, own_app=True) as api, bench.worker():
+        given = {"text": "every morning at 7 list the new pages and mail it to me", "by": "rules"}
+        proposed = await api.client.post(f"{V1}/proposals", json={**given, "timezone": "UTC"})
+        review = proposed.json()["review"]
+        assert "mail_not_set_up" in {one["code"] for one in review["flags"]}, review["flags"]
+
+        written = document(step("tell", "email.notify_owner", MAIL, max_retries=0))
+        made, warnings = await _codes(api, "automations", written)
+        assert [(one["pointer"], one["code"]) for one in warnings] == [
+            ("/plan/0", "mail_not_set_up")
+        ]
+        refused = await api.client.post(f"{V1}/automations/{made}/activate")
+        assert (refused.status_code, refused.json()["code"]) == (409, "parts_missing")
+        started = await api.client.post(f"{V1}/automations/{made}/run", json={})
+        run = await bench.until(UUID(started.json()["run_id"]))
+        assert (run["status"], run["reason"]) == ("failed", "owner_mail_missing")
+        assert run["error"]["suggestion"]
+
+
+async def test_a_notice_after_a_failure_that_cannot_leave_is_reported_and_recorded(
+    bench: Bench,
+) -> None:
+    notice = step("tell", "email.notify_owner", MAIL, max_retries=0)
+    breaks = step("bad", "test.flaky", {"failures": 9, "permanent": True}, max_retries=0)
+    written = document(breaks, execution={"on_failure": [notice]})
+    async with served(bench.application, own_app=True) as api, bench.worker():
+        made, warnings = await _codes(api, "automations", written)
+        expected = [("/execution/on_failure/0", "mail_not_set_up")]
+        assert [(one["pointer"], one["code"]) for one in warnings] == expected
+        answer = await api.client.post(f"{V1}/automations/{made}/activate")
+        assert answer.status_code == 200, answer.text
+        warnings = answer.json()["warnings"]
+        assert [(one["pointer"], one["code"]) for one in warnings] == expected
+        started = await api.client.post(f"{V1}/automations/{made}/run", json={})
+        run = await bench.until(UUID(started.json()["run_id"]))
+    assert run["status"] == "failed"
+    assert run["error"]["on_failure"]["code"] == "owner_mail_missing"
 
 
 async def _connect(api: Api, integration: str, state: str, *scopes: str) -> UUID:
