@@ -13,6 +13,7 @@ import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 from uuid import uuid4
@@ -26,11 +27,24 @@ from mainspring.store.data_folder import read_owner
 from mainspring.store.embedded import build_dsn
 from tests.acceptance.commands import Mainspring, open_folder
 from tests.acceptance.server import Json, Started, started
+from tests.kit.declarative_integration import PRINTED
+from tests.kit.documented_examples import ADDED, DIGEST, DIGEST_TEXT
 from tests.kit.mcp import connected
 
 KEY = "sk_live_51HxAcceptanceExample0123456789"
 SDK = 'import { brains } from "https://brains/sdks/automation-sdk-v1.ts";'
 MONDAYS = [{"kind": "cron", "cron": "0 9 * * 1", "tz": "America/New_York"}]
+COIN_KEY = "cmc-acceptance-example-0123456789"
+LISTINGS = "/v1/cryptocurrency/listings/latest"
+COINS = [
+    {
+        "name": name,
+        "symbol": symbol,
+        "last_updated": "2026-01-01T00:00:00.000Z",
+        "quote": {"USD": {"price": price, "market_cap": 1000 * price}},
+    }
+    for name, symbol, price in (("Bitcoin", "BTC", 64012.5), ("Ether", "ETH", 3100.25))
+]
 CHARGES = [{"id": "ch_1", "amount": 120_000}, {"id": "ch_2", "amount": 3_450}]
 
 REVENUE = """\
@@ -136,7 +150,7 @@ const { text } = await brains.automation_llm_complete({
 
 @dataclass(slots=True)
 class Stripe:
-    """The part of a payment provider that lists charges, for anyone who has the key."""
+    """What lists charges and the prices of coins, for anyone who has the key of each."""
 
     asked: list[dict[str, list[str]]] = field(default_factory=list)
     pair: str = ""
@@ -145,8 +159,12 @@ class Stripe:
     def url(self) -> str:
         return f"http://{self.pair}"
 
-    def answer(self, target: str, authorization: str | None) -> tuple[int, Json]:
+    def answer(
+        self, target: str, authorization: str | None, coin_key: str | None
+    ) -> tuple[int, Json]:
         split = urlsplit(target)
+        if split.path == LISTINGS:
+            return (200, {"data": COINS}) if coin_key == COIN_KEY else (401, {"data": []})
         if authorization != f"Bearer {KEY}":
             return 401, {"error": {"type": "invalid_request_error", "message": "Invalid API Key"}}
         if split.path != "/v1/charges":
@@ -161,7 +179,11 @@ def stripe_double() -> Iterator[Stripe]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            status, output = double.answer(self.path, self.headers.get("Authorization"))
+            status, output = double.answer(
+                self.path,
+                self.headers.get("Authorization"),
+                self.headers.get("X-CMC_PRO_API_KEY"),
+            )
             body = json.dumps(output).encode()
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
@@ -492,6 +514,51 @@ def test_a_script_that_asks_a_model_can_be_tried_where_none_is_connected(place: 
         assert "automation_llm_complete" not in names, "only a run asks models"
 
     place.over_mcp(story)
+
+
+def test_the_digest_is_validated_and_saved_by_command_with_its_comment(
+    place: Place, tmp_path: Path
+) -> None:
+    mainspring, file = place.server.mainspring, tmp_path / "digest.json"
+    file.write_text(DIGEST_TEXT)
+    judged = mainspring("validate", file, "--json")
+    assert judged.code == 0, judged.output
+    # Nothing of it is wrong; what it lacks here is named before it is activated.
+    codes = {one["code"] for one in judged.json["files"][0]["warnings"]}
+    assert {"no_model", "not_connected"} <= codes
+    saved = mainspring.asked("save", file, answers=["y"])
+    assert (saved.code, "is saved as version 1, paused" in saved.out) == (0, True), saved.output
+    assert "post to the Slack channel C0123" in " ".join(saved.out.split())
+    refused = mainspring("activate", DIGEST["name"], "--json")
+    assert (refused.code, refused.json["code"]) == (1, "parts_missing"), refused.output
+
+
+@pytest.mark.parametrize("ending", ["ts", "json"])
+def test_the_coin_object_without_an_envelope_is_saved_and_run_by_command(
+    place: Place, tmp_path: Path, ending: str
+) -> None:
+    mainspring, provider = place.server.mainspring, "https://pro-api.coinmarketcap.com"
+    name, file = f"CoinMarketCap Top 10 {ending}", tmp_path / f"coins.{ending}"
+    text = ADDED if ending == "ts" else json.dumps(PRINTED, ensure_ascii=False)
+    assert provider in text
+    made = text.replace(provider, place.stripe.url).replace("coinmarketcap-top10", f"cmc-{ending}")
+    # Each has pages of its own.
+    made = made.replace("cmc:", f"{ending}:").replace("CoinMarketCap Top 10", name)
+    file.write_text(made)
+    stored = mainspring("secrets", "set", "CMC_API_KEY", "--publisher", stdin=COIN_KEY.encode())
+    assert stored.code == 0, stored.output
+    judged = mainspring("validate", file, "--json")
+    assert judged.code == 0, judged.output
+    saved = mainspring.asked("save", file, answers=["y"])
+    assert saved.code == 0, saved.output
+    fired = mainspring("fire", name, "--wait", "--json")
+    assert (fired.code, fired.json["status"]) == (0, "succeeded"), fired.output
+    assert fired.json["output"]["ingested_count"] == 2, fired.output
+    given = {"type": "crypto_coin_snapshot", "limit": 100}
+    pages = place.server.post("/capabilities/list_pages", given)["pages"]
+    titles = {one["title"] for one in pages}
+    assert titles == {"Bitcoin (BTC) — $64012.5", "Ether (ETH) — $3100.25"}
+    assert COIN_KEY not in place.everything()
 
 
 def test_secrets_are_set_listed_and_deleted_and_never_shown(place: Place) -> None:
