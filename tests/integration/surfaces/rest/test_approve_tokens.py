@@ -18,7 +18,7 @@ from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE
 from mainspring.workspace.tokens import APPROVE_WARNING
 from tests.kit.api import Api
 from tests.kit.bench import document, step
-from tests.kit.mcp import RawMcpClient
+from tests.kit.mcp import VERSIONS, RawMcpClient
 from tests.kit.people import ROOT, Browser, browser, make_person
 
 DAILY = {"type": "schedule", "config": {"cron": "0 9 * * *", "timezone": "UTC"}}
@@ -167,6 +167,31 @@ async def test_a_token_approves_nothing_over_mcp(api: Api) -> None:
         answer = await wire.send("tools/call", {"name": "answer_consent", "arguments": given})
         assert "person_needed" in answer.text or "error" in answer.json(), answer.text
         assert await here.state(waits) == "paused"
+        assert (await here.answer(waits, header)).status_code == 200
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+async def test_no_tool_of_mcp_counts_the_permission_approve(api: Api, version: str) -> None:
+    """Whatever the tool and the version of the protocol are; over REST the same token agrees."""
+    async with team(api) as here:
+        waits = await here.waiting(f"Counter {version}")
+        header = await here.made(waits["id"])
+        token = header["Authorization"].removeprefix("Bearer ")
+        wire = RawMcpClient(api.anonymous, api.address, token, version, "toolset=all")
+        own = {"automation_id": waits["id"]}
+        consent = waits["consent"]
+        answer = {"consent_id": consent["consent_id"], "digest": consent["digest"], "agree": True}
+        for name, given in (
+            ("answer_consent", answer),
+            ("update_automation", {**own, "state": "active"}),
+            ("run_automation_once", {**own, "dry_run": False}),
+        ):
+            said = await wire.send("tools/call", {"name": name, "arguments": given})
+            codes = ("person_needed", "consent_needed", "unknown_tool", '"code":-32602')
+            assert any(code in said.text.replace(" ", "") for code in codes), (name, said.text)
+        assert await here.state(waits) == "paused"
+        runs = await here.page.ask("GET", f"/runs?automation_id={waits['id']}")
+        assert runs.json()["items"] == []
         assert (await here.answer(waits, header)).status_code == 200
 
 

@@ -134,3 +134,43 @@ async def test_the_sdk_and_the_types_for_an_editor_check_without_a_network(tmp_p
     # Only what is wrong is found, and all of it.
     wrong = {f"bad.ts:{line}" for line in (2, 3, 4, 5, 6)}
     assert {place for place in places if ".d.ts" not in place} == wrong, output
+
+
+REQUESTS = """
+import { brains } from "./automation-sdk-v1.ts";
+
+const response = { ok: true, status: 200, headers: { server: "x" }, text: "…", url: "https://a/",
+  json: { data: [{ amount: 5 }, { amount: 7 }] } };
+const asked: string[] = [];
+globalThis.fetch = (_url, init) => {
+  asked.push(JSON.parse(String(init?.body)).params.name);
+  const result = { structuredContent: response };
+  return Promise.resolve(Response.json({ jsonrpc: "2.0", id: 1, result }));
+};
+const json = await brains.http_fetch({ url: "https://a.example/" });
+console.log(Object.keys(json).join(), json.data.length, json.status);
+const whole = await brains.http_request({ url: "https://a.example/" });
+console.log(Object.keys(whole).sort().join(), whole.status, asked.join());
+"""
+
+
+async def test_outside_of_the_sandbox_http_fetch_answers_the_body_too(tmp_path: Path) -> None:
+    vocabulary = build_registry(Limits(), capabilities=Outside().capabilities())
+    (tmp_path / "automation-sdk-v1.ts").write_text(generate_sdk(vocabulary))
+    (tmp_path / "mine.ts").write_text(REQUESTS)
+    code, output = await _deno(
+        tmp_path,
+        "run",
+        "--allow-env",
+        "--no-remote",
+        "--no-config",
+        "--no-lock",
+        "mine.ts",
+        BRAINS_MCP_URL="https://mainspring.example/mcp",
+        BRAINS_RUN_TOKEN="msr_example",
+    )
+    assert code == 0, output
+    assert output.splitlines() == [
+        "data 2 200",
+        "headers,json,ok,status,text,url 200 http_fetch,http_fetch",
+    ]
