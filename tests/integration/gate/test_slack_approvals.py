@@ -333,10 +333,19 @@ async def test_a_viewer_decides_nothing_and_a_former_member_has_no_link(world: W
     # Once the role is enough again, the buttons still work.
     assert len(world.slack.buttons()) == 2
 
+    # Somebody who is disabled is told so, and decides nothing by a link that is still there.
+    disabled = "UPDATE users SET disabled_at = CASE WHEN $2 THEN now() END WHERE id = $1"
+    await database.execute(role, space, other.id, "editor")
+    await database.execute(disabled, other.id, True)
+    await world.press("Approve", user="U0BOB")
+    await world.settled(lambda: len(world.slack.ephemeral) == 2)
+    assert await world.status(made["draft_id"]) == "pending"
+    await database.execute(disabled, other.id, False)
+
     answer = await world.api.client.delete(f"/api/v1/members/{other.id}")
     assert answer.status_code in (200, 204), answer.text
     await world.press("Approve", user="U0BOB")
-    await world.settled(lambda: len(world.slack.ephemeral) == 2)
+    await world.settled(lambda: len(world.slack.ephemeral) == 3)
     assert await world.status(made["draft_id"]) == "pending"
     assert await database.fetch("SELECT FROM slack_identities") == []
     # Somebody who comes back links their account anew.
@@ -346,7 +355,7 @@ async def test_a_viewer_decides_nothing_and_a_former_member_has_no_link(world: W
         other.id,
     )
     await world.press("Approve", user="U0BOB")
-    await world.settled(lambda: len(world.slack.ephemeral) == 3)
+    await world.settled(lambda: len(world.slack.ephemeral) == 4)
     assert await world.status(made["draft_id"]) == "pending"
 
 
