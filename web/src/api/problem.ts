@@ -1,6 +1,7 @@
 // Errors of the API (RFC 9457 problem documents) and their text for people.
 
 import type { components } from "./schema";
+import { t } from "../strings";
 
 export type ProblemDocument = components["schemas"]["Problem"];
 export type Finding = components["schemas"]["Finding"];
@@ -11,7 +12,7 @@ export class Problem extends Error {
   readonly document: ProblemDocument | null;
 
   constructor(status: number, problem: ProblemDocument | null) {
-    super(problem?.detail ?? "The server does not answer. Try again in a moment.");
+    super(problem?.detail ?? t.api.theServerDoesNotAnswer);
     this.status = status;
     this.document = problem;
   }
@@ -28,13 +29,13 @@ export class Problem extends Error {
 /** One or two sentences: what is wrong and how to fix it. */
 export function sentence(problem: unknown): string {
   if (!(problem instanceof Problem)) {
-    return problem instanceof Error ? problem.message : "Something went wrong.";
+    return problem instanceof Error ? problem.message : t.api.somethingWentWrong;
   }
   const { document: details } = problem;
   if (!details) return problem.message;
   const only = problem.findings.length === 1 ? problem.findings[0] : undefined;
   const text = only ? only.detail : details.detail;
-  if (details.retry_after) return `${text} Try again in ${Math.ceil(details.retry_after)} seconds.`;
+  if (details.retry_after) return t.api.tryAgainInSeconds(text, Math.ceil(details.retry_after));
   const advice = only?.suggestion ?? details.suggestion;
   return advice ? `${text} ${advice}` : text;
 }

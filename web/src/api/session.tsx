@@ -2,6 +2,7 @@
 
 import { createContext, useContext } from "react";
 import type { Answer } from "./client";
+import { t } from "../strings";
 
 export type Session = Answer<"read_session">;
 export type Role = Session["role"];
@@ -14,7 +15,7 @@ export const WhoProvider = Context.Provider;
 /** The signed-in user; only for screens inside the shell. */
 export function useSession(): Session {
   const who = useContext(Context);
-  if (!who) throw new Error("Nobody is signed in here.");
+  if (!who) throw new Error(t.api.nobodyIsSignedInHere);
   return who;
 }
 

@@ -8,7 +8,7 @@ import { useFindings } from "./findings";
 import { useCollapsible } from "./focus";
 import { type ItemActions, ItemMenu } from "./List";
 import { FindingMessages } from "./Frame";
-import { formatCount } from "../kit/format";
+import { t } from "../strings";
 
 type Props = {
   at: string;
@@ -26,10 +26,10 @@ function Count({ at }: { at: string }) {
   const errors = findings.filter((one) => one.level === "error").length;
   const others = findings.filter((one) => one.level === "warning").length;
   if (errors) {
-    return <Badge color="red" variant="light" tt="none">{formatCount(errors, "problem")}</Badge>;
+    return <Badge color="red" variant="light" tt="none">{t.counts.problems(errors)}</Badge>;
   }
   return others
-    ? <Badge color="yellow" variant="light" tt="none">{formatCount(others, "warning")}</Badge>
+    ? <Badge color="yellow" variant="light" tt="none">{t.counts.warnings(others)}</Badge>
     : null;
 }
 

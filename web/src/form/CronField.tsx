@@ -8,6 +8,7 @@ import { formatLocalTime, localTime, nextFireTimes, parseCron, shortestInterval 
 import { useFormContext } from "./formContext";
 import { type FieldProps, Frame, useField } from "./Frame";
 import { above, under, valueAt } from "./pointers";
+import { t } from "../strings";
 
 const OFTEN = 15;
 
@@ -53,8 +54,8 @@ function FireTimes({ line, at, isWarned }: { line: string; at: string; isWarned:
       <Text size="sm" c="dimmed">
         {spelt ? `${capitalize(spelt)}. ` : ""}
         {next.length
-          ? `Next: ${next.map(formatLocalTime).join(" · ")}, on the clock of ${zone}.`
-          : "It never comes."}
+          ? t.form.nextOnTheClockOf(next.map(formatLocalTime).join(" · "), zone)
+          : t.form.itNeverComes}
       </Text>
       {gap < OFTEN && !isWarned
         ? (
@@ -65,9 +66,7 @@ function FireTimes({ line, at, isWarned }: { line: string; at: string; isWarned:
               style={{ flex: "none", marginTop: 3 }}
             />
             <Text size="sm" c="inherit">
-              This looks every{" "}
-              {gap === 1 ? "minute" : `${gap} minutes`}. If it waits for something to happen, a
-              trigger of type event or webhook starts at once and costs less.
+              {t.form.thisLooksEveryIfIt(gap === 1 ? t.form.minute : t.form.minutes(gap))}
             </Text>
           </Group>
         )

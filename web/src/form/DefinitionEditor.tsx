@@ -18,6 +18,7 @@ import { useCheck } from "./useCheck";
 import type { Finding, Json, Samples } from "./values";
 import { useVocabulary, type Vocabulary } from "./vocabulary";
 import { DefinitionForm } from "./DefinitionForm";
+import { t } from "../strings";
 
 export type DefinitionEditorProps = {
   value: unknown;
@@ -48,7 +49,7 @@ export function DefinitionEditor(props: DefinitionEditorProps) {
       <Skeleton height={38} width={220} />
       <Skeleton height={180} radius="lg" />
       <Skeleton height={320} radius="lg" />
-      <SlowNote text="Fetching what steps can do …" />
+      <SlowNote text={t.form.fetchingWhatStepsCanDo} />
     </Stack>
   );
 }
@@ -88,7 +89,7 @@ function useBroken(
 ) {
   const [fields, setFields] = useState<ReadonlyMap<string, string>>(new Map());
   const [first] = fields;
-  const inField = first ? `At ${describePointer(value, first[0])}: ${first[1]}` : null;
+  const inField = first ? t.form.at(describePointer(value, first[0]), first[1]) : null;
   const text = problem ?? inField;
   const tell = useRef(onBroken);
   tell.current = onBroken;
@@ -157,7 +158,7 @@ function Editor(props: DefinitionEditorProps & { vocabulary: Vocabulary }) {
           <Diff
             before={spellJson(compareWith)}
             after={spellJson(value)}
-            label="What changed"
+            label={t.form.whatChanged}
           />
         )
         : null}
@@ -173,11 +174,11 @@ const Views = memo(
       <SegmentedControl
         value={view}
         onChange={(next) => turn(next as View)}
-        aria-label="How the definition is shown"
+        aria-label={t.form.howTheDefinitionIsShown}
         data={[
-          { value: "form", label: "Form" },
+          { value: "form", label: t.form.form },
           { value: "json", label: "JSON" },
-          ...(hasChanges ? [{ value: "changes", label: "Changes" }] : []),
+          ...(hasChanges ? [{ value: "changes", label: t.form.changes }] : []),
         ]}
       />
     </Group>
@@ -215,13 +216,13 @@ function FormView({ given, findings, samples, vocabulary, setFields }: FormViewP
 
 function ParseError({ text, onTakeBack }: { text: string; onTakeBack?: () => void }) {
   return (
-    <Alert color="yellow" variant="light" title="Not yet" role="alert">
-      {text} What you wrote stays here until it can be read.
+    <Alert color="yellow" variant="light" title={t.form.notYet} role="alert">
+      {t.form.whatYouWroteStaysHere(text)}
       {onTakeBack
         ? (
           <Box mt="xs">
             <Button size="compact-sm" variant="default" onClick={onTakeBack}>
-              Take back what I wrote
+              {t.form.takeBackWhatIWrote}
             </Button>
           </Box>
         )
@@ -235,7 +236,7 @@ function JsonView({ json, readOnly }: { json: ReturnType<typeof useText>; readOn
     <Stack gap="xs">
       <CodeEditor
         value={json.text}
-        label="Definition as JSON"
+        label={t.form.definitionAsJson}
         language="json"
         readOnly={readOnly}
         most={900}

@@ -15,6 +15,7 @@ import { resolveSchemaOnce } from "./schema";
 import { StepCards } from "./Steps";
 import { Triggers } from "./Triggers";
 import type { Json, Schema } from "./values";
+import { t } from "../strings";
 
 const NO_SCHEMA: Schema = {};
 const FIRST = ["name", "goal"];
@@ -109,7 +110,7 @@ function OwnFields({ name, value }: { name: string; value: unknown }) {
 // Each section receives only its own values: a key press in one rerenders none of the others.
 
 const About = memo(({ name, goal }: { name: unknown; goal: unknown }) => (
-  <FormSection title="What it is">
+  <FormSection title={t.form.whatItIs}>
     <Stack gap="md">
       <OwnFields name="name" value={name} />
       <OwnFields name="goal" value={goal} />
@@ -118,7 +119,7 @@ const About = memo(({ name, goal }: { name: unknown; goal: unknown }) => (
 ));
 
 const Starts = memo(({ value }: { value: unknown }) => (
-  <FormSection title="What starts it" at="/triggers">
+  <FormSection title={t.form.whatStartsIt} at="/triggers">
     {isList(value)
       ? <Triggers at="/triggers" value={value} />
       : <Odd name="triggers" value={value} />}
@@ -126,7 +127,7 @@ const Starts = memo(({ value }: { value: unknown }) => (
 ));
 
 const Plan = memo(({ value }: { value: unknown }) => (
-  <FormSection title="What it does" description="Steps run from top to bottom." at="/plan">
+  <FormSection title={t.form.whatItDoes} description={t.form.stepsRunFromTopTo} at="/plan">
     <div data-pointer="/plan">
       {isList(value) ? <StepCards at="/plan" value={value} /> : <Odd name="plan" value={value} />}
     </div>
@@ -135,8 +136,8 @@ const Plan = memo(({ value }: { value: unknown }) => (
 
 const Bounds = memo((given: { inputs: unknown; execution: unknown; retention: unknown }) => (
   <FormSection
-    title="Inputs and bounds"
-    description="What a run is given, and what it may use at most."
+    title={t.form.inputsAndBounds}
+    description={t.form.whatARunIsGiven}
     folds={REST}
   >
     <Stack gap="md">
@@ -154,8 +155,8 @@ const Rest = memo(
     const { root, top } = useTop();
     return (
       <FormSection
-        title="The rest"
-        description="Notes, tags and what others should know."
+        title={t.form.theRest}
+        description={t.form.notesTagsAndWhatOthers}
         folds={OTHERS}
       >
         <Fields schema={top} root={root} value={value} at="" templated={false} leave={OWN} />

@@ -26,6 +26,7 @@ import { StepsField } from "./Steps";
 import { TemplateField } from "./TemplateField";
 import { TypescriptField } from "./Typescript";
 import { VariantsField } from "./Variants";
+import { t } from "../strings";
 
 const FIELDS: Record<Kind, (field: FieldProps) => React.ReactNode> = {
   choice: ChoiceField,
@@ -62,12 +63,12 @@ export const takesTemplates = (schema: { "x-mainspring-scope"?: string }, around
 function Swap({ field }: { field: FieldProps }) {
   const form = useFormContext();
   return (
-    <Tooltip label="Use a template instead">
+    <Tooltip label={t.form.useATemplateInstead}>
       <ActionIcon
         size="sm"
         variant="subtle"
         color="gray"
-        aria-label={`Use a template for ${field.name}`}
+        aria-label={t.form.useATemplateFor(field.name)}
         className="swap"
         onClick={() => form.set(field.at, "{{  }}")}
       >

@@ -2,9 +2,10 @@
 
 import { Alert, Anchor, Stack, Text } from "@mantine/core";
 import { TriangleAlert } from "lucide-react";
-import { escapeInvisible, formatCount } from "../kit/format";
+import { escapeInvisible } from "../kit/format";
 import { describePointer } from "./pointers";
 import type { Finding } from "./values";
+import { t } from "../strings";
 
 const MOST = 8;
 
@@ -18,7 +19,7 @@ export function FindingList({ findings, document, onOpen }: Props) {
       color="red"
       variant="light"
       icon={<TriangleAlert size={16} />}
-      title={`${formatCount(errors.length, "place")} to mend`}
+      title={t.form.placeToMend(errors.length)}
     >
       <Stack gap={4}>
         {errors.slice(0, MOST).map(({ pointer, detail }) => (
@@ -37,7 +38,7 @@ export function FindingList({ findings, document, onOpen }: Props) {
           </Text>
         ))}
         {errors.length > MOST
-          ? <Text size="sm">And {formatCount(errors.length - MOST, "more", "more")}.</Text>
+          ? <Text size="sm">{t.form.andMore(errors.length - MOST)}</Text>
           : null}
       </Stack>
     </Alert>

@@ -18,6 +18,7 @@ import { useFormContext } from "./formContext";
 import { useFindings } from "./findings";
 import { hintOf, titleOf } from "./schema";
 import type { Finding, Schema } from "./values";
+import { t } from "../strings";
 
 /** The props of every field. */
 export type FieldProps = {
@@ -32,9 +33,9 @@ export type FieldProps = {
 };
 
 const LOOKS = {
-  error: { Icon: CircleAlert, color: "var(--bad)", word: "Problem: " },
-  warning: { Icon: TriangleAlert, color: "var(--busy)", word: "Warning: " },
-  note: { Icon: Info, color: "var(--quiet)", word: "Note: " },
+  error: { Icon: CircleAlert, color: "var(--bad)", word: t.form.problem },
+  warning: { Icon: TriangleAlert, color: "var(--busy)", word: t.form.warning },
+  note: { Icon: Info, color: "var(--quiet)", word: t.form.note },
 };
 
 export function FindingMessages({ findings, id }: { findings: readonly Finding[]; id?: string }) {
@@ -105,12 +106,12 @@ type Props = {
 function RemoveButton({ field, title }: { field: FieldProps; title: string }) {
   const form = useFormContext();
   return (
-    <Tooltip label="Leave it out">
+    <Tooltip label={t.form.leaveItOut}>
       <ActionIcon
         size="sm"
         variant="subtle"
         color="gray"
-        aria-label={`Leave out ${title}`}
+        aria-label={t.form.leaveOut(title)}
         onClick={() => form.set(field.at, undefined)}
       >
         <X size={14} />

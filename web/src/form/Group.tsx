@@ -12,6 +12,7 @@ import { type FieldProps, FindingMessages } from "./Frame";
 import { isObject, under } from "./pointers";
 import { hintOf, initialValue, isSmall, kindOf, resolveSchemaOnce, titleOf } from "./schema";
 import type { Json, Schema } from "./values";
+import { t } from "../strings";
 
 const NO_SCHEMA: Schema = {};
 
@@ -94,7 +95,7 @@ function Unknown(
       <Grid fields={names.map((name) => propsFor(holder, name))} />
       {form.readOnly ? null : (
         <Button mt="sm" size="compact-sm" variant="default" onClick={takeOut}>
-          Take them out
+          {t.form.takeThemOut}
         </Button>
       )}
     </Fieldset>
@@ -107,7 +108,7 @@ export function Fields(props: Props) {
     leave = NO_NAMES,
     tucked = NO_NAMES,
     moreLabel,
-    unknownLabel = "Not known here",
+    unknownLabel = t.form.notKnownHere,
     ...holder
   } = props;
   const form = useFormContext();
@@ -142,7 +143,7 @@ export function Fields(props: Props) {
           <Unknown
             holder={holder}
             names={unknown}
-            text={mayHoldMore ? "Further entries" : unknownLabel}
+            text={mayHoldMore ? t.form.furtherEntries : unknownLabel}
           />
         )
         : null}
@@ -163,7 +164,7 @@ function UnmatchedFindings({ at, names }: { at: string; names: string[] }) {
 
 type MoreProps = { holder: Holder; names: string[]; text?: string };
 
-function More({ holder, names, text = "More settings" }: MoreProps) {
+function More({ holder, names, text = t.form.moreSettings }: MoreProps) {
   const places = names.map((name) => under(holder.at, name)).join(" ");
   const holds = useCallback(
     (pointer: string) =>
@@ -238,7 +239,7 @@ export function GroupField(field: FieldProps) {
           color="gray"
           onClick={() => form.set(field.at, undefined)}
         >
-          Leave out {title.toLowerCase()}
+          {t.form.leaveOut(title.toLowerCase())}
         </Button>
       )}
     </Fieldset>

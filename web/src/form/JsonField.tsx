@@ -9,6 +9,7 @@ import { type FieldProps, Frame, useField } from "./Frame";
 import { isEqualJson } from "./pointers";
 import { useNames } from "./TemplateField";
 import { parseJson, spellJson } from "./text";
+import { t } from "../strings";
 
 const NOTHING_ALLOWED = { filters: [], tests: [] };
 const noNames = () => [];
@@ -42,7 +43,7 @@ export function JsonField(field: FieldProps & { onText?: () => void }) {
   const asText = field.onText && !form.readOnly
     ? (
       <Button size="compact-xs" variant="subtle" color="gray" onClick={field.onText}>
-        As text
+        {t.form.asText}
       </Button>
     )
     : null;

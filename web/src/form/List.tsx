@@ -8,6 +8,7 @@ import { Field } from "./Field";
 import { type FieldProps, Frame, useField } from "./Frame";
 import { moveItem, under } from "./pointers";
 import { initialValue, resolveSchemaOnce } from "./schema";
+import { t } from "../strings";
 
 /** The actions on one item of a list. */
 export type ItemActions = {
@@ -54,7 +55,7 @@ export const ItemMenu = memo(
   ({ moves, what }: MenuProps) => (
     <Menu position="bottom-end" shadow="md">
       <Menu.Target>
-        <ActionIcon variant="subtle" color="gray" aria-label={`Change ${what}`}>
+        <ActionIcon variant="subtle" color="gray" aria-label={t.form.change(what)}>
           <EllipsisVertical size={15} />
         </ActionIcon>
       </Menu.Target>
@@ -64,21 +65,21 @@ export const ItemMenu = memo(
           disabled={!moves.up}
           onClick={moves.up}
         >
-          Move up
+          {t.form.moveUp}
         </Menu.Item>
         <Menu.Item
           leftSection={<ArrowDown size={14} />}
           disabled={!moves.down}
           onClick={moves.down}
         >
-          Move down
+          {t.form.moveDown}
         </Menu.Item>
         <Menu.Item leftSection={<CopyPlus size={14} />} onClick={moves.double}>
-          Duplicate
+          {t.form.duplicate}
         </Menu.Item>
         <Menu.Divider />
         <Menu.Item leftSection={<Trash2 size={14} />} color="red" onClick={moves.out}>
-          Take out
+          {t.form.takeOut}
         </Menu.Item>
       </Menu.Dropdown>
     </Menu>
@@ -101,7 +102,7 @@ export function ListField(field: FieldProps) {
   return (
     <Frame field={field} texts={texts} unlabelled removable>
       <Stack gap="xs">
-        {list.length ? null : <Text size="sm" c="dimmed">Nothing yet.</Text>}
+        {list.length ? null : <Text size="sm" c="dimmed">{t.form.nothingYet}</Text>}
         {list.map((value, place) => (
           <Group key={keys[place]} gap="xs" wrap="nowrap" align="flex-start">
             <Box style={{ flex: 1, minWidth: 0 }} className="untitled">
@@ -119,7 +120,7 @@ export function ListField(field: FieldProps) {
               <ItemMenu
                 moves={moves(place)}
                 at={under(field.at, place)}
-                what={`item ${place + 1} of ${texts.title}`}
+                what={t.form.itemOf(place + 1, texts.title)}
               />
             )}
           </Group>
@@ -132,7 +133,7 @@ export function ListField(field: FieldProps) {
               leftSection={<Plus size={14} />}
               onClick={() => add(initialValue(items, field.root))}
             >
-              Add
+              {t.form.add}
             </Button>
           </Box>
         )}
@@ -146,7 +147,7 @@ const titles = new WeakMap<object, Map<number, object>>();
 function withTitle(items: Record<string, unknown>, place: number) {
   const known = titles.get(items) ?? new Map<number, object>();
   titles.set(items, known);
-  const title = `${typeof items.title === "string" ? items.title : "Item"} ${place + 1}`;
+  const title = `${typeof items.title === "string" ? items.title : t.form.item} ${place + 1}`;
   const found = known.get(place) ?? { ...items, title };
   known.set(place, found);
   return found as Record<string, unknown>;

@@ -9,6 +9,7 @@ import { type FieldProps, Frame, useField } from "./Frame";
 import { isObject, renameKey, under } from "./pointers";
 import { initialValue } from "./schema";
 import type { Json, Schema } from "./values";
+import { t } from "../strings";
 
 const ANYTHING: Schema = {};
 
@@ -53,7 +54,7 @@ export function MapField(field: FieldProps) {
                 variant="subtle"
                 color="gray"
                 mt={4}
-                aria-label={`Take out ${name}`}
+                aria-label={t.form.takeOut2(name)}
                 onClick={() => form.set(under(field.at, name), undefined)}
               >
                 <X size={14} />
@@ -69,7 +70,7 @@ export function MapField(field: FieldProps) {
               leftSection={<Plus size={14} />}
               onClick={add}
             >
-              Add an entry
+              {t.form.addAnEntry}
             </Button>
           </Box>
         )}
@@ -96,12 +97,12 @@ function NameField(
   };
   return (
     <TextInput
-      aria-label="Name"
+      aria-label={t.form.name}
       size="sm"
       style={{ flex: 1, minWidth: 90 }}
       value={text}
       readOnly={form.readOnly}
-      error={clash ? (text === "" ? "A name is needed." : "There is one of that name.") : undefined}
+      error={clash ? (text === "" ? t.form.aNameIsNeeded : t.form.thereIsOneOfThat) : undefined}
       onChange={(event) => setText(event.currentTarget.value)}
       onBlur={finish}
       onKeyDown={(event) => event.key === "Enter" && finish()}

@@ -5,6 +5,7 @@ import { ChevronDown, ChevronRight, Search } from "lucide-react";
 import { useState } from "react";
 import { formatPath, type Name } from "../code/completion";
 import { escapeInvisible } from "../kit/format";
+import { t } from "../strings";
 
 type Pick = (path: string) => void;
 
@@ -28,8 +29,8 @@ export function Outputs({ names, onPick }: { names: Name[]; onPick: Pick }) {
         size="xs"
         mb="xs"
         leftSection={<Search size={13} />}
-        placeholder="Find a name"
-        aria-label="Find a name"
+        placeholder={t.form.findAName}
+        aria-label={t.form.findAName}
         value={search}
         onChange={(event) => setWanted(event.currentTarget.value)}
         data-autofocus
@@ -45,11 +46,7 @@ export function Outputs({ names, onPick }: { names: Name[]; onPick: Pick }) {
               search={search.trim().toLowerCase()}
             />
           ))
-          : (
-            <Text size="sm" c="dimmed" p="xs">
-              Nothing comes before this step. Give the automation inputs, or a step before it.
-            </Text>
-          )}
+          : <Text size="sm" c="dimmed" p="xs">{t.form.nothingComesBeforeThisStep}</Text>}
       </ScrollArea.Autosize>
     </Box>
   );
@@ -78,7 +75,7 @@ function Node({ of, path, onPick, search: wanted }: Props) {
               size="xs"
               variant="subtle"
               color="gray"
-              aria-label={`${open ? "Close" : "Open"} ${spelt}`}
+              aria-label={`${open ? t.form.close : t.form.open} ${spelt}`}
               aria-expanded={open}
               onClick={() => setOpen(!isOpen)}
             >
@@ -89,7 +86,7 @@ function Node({ of, path, onPick, search: wanted }: Props) {
         <UnstyledButton
           className="pick"
           onClick={() => onPick(spelt)}
-          aria-label={`Insert ${spelt}`}
+          aria-label={t.form.insert(spelt)}
           py={3}
           px={4}
           style={{ flex: 1, minWidth: 0 }}

@@ -14,6 +14,7 @@ import { isInexact } from "../kit/exactJson";
 import { useFormContext } from "./formContext";
 import { type FieldProps, FindingMessages, Frame, useField } from "./Frame";
 import { hint, parseNumber, pickedType } from "./schema";
+import { t } from "../strings";
 
 const text = (value: unknown) => (typeof value === "string" ? value : "");
 
@@ -100,7 +101,7 @@ export function ChoiceField(field: FieldProps) {
   const usual = schema.default === undefined || schema.default === null
     ? ""
     : ` (${schema.default})`;
-  const nothing = form.plain ? "Choose …" : `Left out${usual}`;
+  const nothing = form.plain ? t.form.choose : t.form.leftOut(usual);
   const mayLeaveOut = !field.required || value === undefined;
   return (
     <Frame field={field} texts={texts}>
@@ -160,8 +161,8 @@ export function BooleanField(field: FieldProps) {
 
 const describeInvalidNumber = (spelt: string) =>
   isInexact(spelt.trim()) && /^-?[0-9]+$/.test(spelt.trim())
-    ? "This has more digits than a browser keeps."
-    : "This is not a number yet.";
+    ? t.form.thisHasMoreDigitsThan
+    : t.form.thisIsNotANumber;
 
 export function NumberField(field: FieldProps) {
   const form = useFormContext();

@@ -15,6 +15,7 @@ import { isObject, under, valueAt } from "./pointers";
 import { initialValue, resolveSchemaOnce } from "./schema";
 import { freshStepId } from "./stepIds";
 import type { Json, Schema } from "./values";
+import { t } from "../strings";
 
 const EMPTY: unknown[] = [];
 const FEW = 2;
@@ -30,10 +31,10 @@ const ActionField = memo(function ActionField({ at, value }: { at: string; value
   const isKnown = !name || form.vocabulary?.actions.has(name);
   const data = isKnown
     ? known
-    : [{ group: "Not known here", items: [{ value: name, label: name }] }, ...known];
+    : [{ group: t.form.notKnownHere, items: [{ value: name, label: name }] }, ...known];
   return (
     <Box data-pointer={at}>
-      <Input.Label htmlFor={id} mb={4} required>What it does</Input.Label>
+      <Input.Label htmlFor={id} mb={4} required>{t.form.whatItDoes}</Input.Label>
       <Select
         id={id}
         searchable
@@ -42,8 +43,8 @@ const ActionField = memo(function ActionField({ at, value }: { at: string; value
         data={data}
         value={name || null}
         readOnly={form.readOnly}
-        placeholder="Choose an action"
-        nothingFoundMessage="Nothing is called so."
+        placeholder={t.form.chooseAnAction}
+        nothingFoundMessage={t.form.nothingIsCalledSo}
         onChange={(next) => next && form.set(at, next)}
       />
       <FindingMessages findings={findings} />
@@ -56,10 +57,7 @@ function Advice({ step }: { step: Json }) {
   if (step.action !== "agent_task" || config.output_schema !== undefined) return null;
   return (
     <Alert color="yellow" variant="light" p="sm">
-      <Text size="sm">
-        The answer of this agent has no shape yet. Give it an output schema under More settings:
-        later steps can then rely on what they get, and the model is held to it.
-      </Text>
+      <Text size="sm">{t.form.theAnswerOfThisAgent}</Text>
     </Alert>
   );
 }
@@ -97,7 +95,7 @@ export function Config(
         value={value ?? NOTHING}
         at={at}
         templated={templated}
-        unknownLabel="Not known to this action"
+        unknownLabel={t.form.notKnownToThisAction}
       />
     </div>
   );
@@ -131,7 +129,7 @@ function StepFields({ step, at, shape }: { step: Json; at: string; shape: Schema
         templated={false}
         leave={FRONT}
         tucked={TUCKED}
-        moreLabel="Name, order and retries"
+        moreLabel={t.form.nameOrderAndRetries}
       />
     </Stack>
   );
@@ -172,11 +170,11 @@ const StepCard = memo(
         />
       );
     }
-    const name = typeof step.step_id === "string" ? step.step_id : "A step without a name";
+    const name = typeof step.step_id === "string" ? step.step_id : t.form.aStepWithoutAName;
     const word = form.vocabulary!.actions.get(String(step.action));
     const does = typeof step.description === "string" && step.description
       ? step.description
-      : word?.title ?? String(step.action || "A step that does nothing yet");
+      : word?.title ?? String(step.action || t.form.aStepThatDoesNothing);
     return (
       <FoldCard
         at={at}
@@ -184,7 +182,7 @@ const StepCard = memo(
         sub={<StepSummary name={name} text={summarizeStep(step, word?.schema)} />}
         icon={<span className="number" aria-hidden>{place + 1}</span>}
         moves={moves}
-        what={`step ${name}`}
+        what={t.form.step(name)}
         openAtFirst={openAtFirst}
       >
         {() => <StepFields step={step} at={at} shape={shape} />}
@@ -208,15 +206,15 @@ function AddStep({ onAdd }: { onAdd: (action: string) => void }) {
           leftSection={<Plus size={14} />}
           onClick={() => choose(true)}
         >
-          Add a step
+          {t.form.addAStep}
         </Button>
       </Box>
     );
   }
   return (
     <Select
-      aria-label="What the new step does"
-      placeholder="What should it do?"
+      aria-label={t.form.whatTheNewStepDoes}
+      placeholder={t.form.whatShouldItDo}
       searchable
       autoFocus
       defaultDropdownOpened
@@ -224,7 +222,7 @@ function AddStep({ onAdd }: { onAdd: (action: string) => void }) {
       data={form.vocabulary?.choices}
       value={null}
       onBlur={() => choose(false)}
-      nothingFoundMessage="Nothing is called so."
+      nothingFoundMessage={t.form.nothingIsCalledSo}
       onChange={(action) => {
         choose(false);
         if (action) onAdd(action);

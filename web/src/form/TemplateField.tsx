@@ -21,6 +21,7 @@ import { Outputs } from "./Outputs";
 import { scopeAt } from "./scope";
 import type { Schema } from "./values";
 import { escapeInvisible } from "../kit/format";
+import { t } from "../strings";
 
 const NOTHING_ALLOWED = { filters: [], tests: [] };
 
@@ -54,12 +55,12 @@ function Filters(
       trapFocus
     >
       <Popover.Target>
-        <Tooltip label="Filters">
+        <Tooltip label={t.form.filters}>
           <ActionIcon
             size="sm"
             variant="subtle"
             color="gray"
-            aria-label={`Filters for ${label}`}
+            aria-label={t.form.filtersFor(label)}
             onClick={() => setOpen(!isOpen)}
           >
             <FilterIcon size={14} />
@@ -122,12 +123,12 @@ function Earlier({ at, schema, title, handle }: InsertMenuProps) {
       trapFocus
     >
       <Popover.Target>
-        <Tooltip label="Pick an earlier output">
+        <Tooltip label={t.form.pickAnEarlierOutput}>
           <ActionIcon
             size="sm"
             variant="subtle"
             color="gray"
-            aria-label={`Pick an earlier output for ${title}`}
+            aria-label={t.form.pickAnEarlierOutputFor(title)}
             onClick={() => setOpen(!isOpen)}
           >
             <Braces size={14} />

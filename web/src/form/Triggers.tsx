@@ -13,6 +13,7 @@ import { isObject, under } from "./pointers";
 import { initialValue, resolveSchemaOnce } from "./schema";
 import { Config } from "./Steps";
 import type { Json, Schema } from "./values";
+import { t } from "../strings";
 
 const NO_SCHEMA: Schema = {};
 const EMPTY: unknown[] = [];
@@ -69,7 +70,7 @@ const TriggerCard = memo(
         sub={word?.title}
         icon={<Icon size={16} aria-hidden className="still" />}
         moves={moves}
-        what="this trigger"
+        what={t.form.thisTrigger}
         openAtFirst={openAtFirst}
       >
         {() => (
@@ -89,7 +90,7 @@ const TriggerCard = memo(
               templated={false}
               leave={FRONT}
               tucked={collapsedKeys(trigger)}
-              moreLabel="Kind, name and inputs"
+              moreLabel={t.form.kindNameAndInputs}
             />
           </Stack>
         )}
@@ -110,9 +111,7 @@ export function Triggers({ at, value }: { at: string; value: unknown }) {
   const known = [...form.vocabulary!.triggers.values()];
   return (
     <Stack gap="sm" data-pointer={at}>
-      {list.length
-        ? null
-        : <Text size="sm" c="dimmed">Nothing starts it by itself: it is run by hand.</Text>}
+      {list.length ? null : <Text size="sm" c="dimmed">{t.form.nothingStartsItByItself}</Text>}
       {list.map((trigger, place) => (
         <TriggerCard
           key={keys[place]}
@@ -131,7 +130,7 @@ export function Triggers({ at, value }: { at: string; value: unknown }) {
               leftSection={<Plus size={14} />}
               style={{ alignSelf: "flex-start" }}
             >
-              Add a trigger
+              {t.form.addATrigger}
             </Button>
           </Menu.Target>
           <Menu.Dropdown>

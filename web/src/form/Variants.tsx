@@ -8,6 +8,7 @@ import { JsonField } from "./JsonField";
 import { isObject } from "./pointers";
 import { initialValue, tagOf, typesOf, variantAt, variantsOf, variantTitle } from "./schema";
 import type { Schema } from "./values";
+import { t } from "../strings";
 
 /** A new value of another variant; fields that both variants have are kept. */
 export function convertToVariant(variant: Schema, root: Schema, before: unknown): unknown {
@@ -37,7 +38,7 @@ export function VariantsField(field: FieldProps) {
           value={String(at)}
           disabled={form.readOnly}
           data={[
-            ...(at < 0 || !field.required ? [{ value: "-1", label: "Left out" }] : []),
+            ...(at < 0 || !field.required ? [{ value: "-1", label: t.form.leftOut2 }] : []),
             ...variants.map((one, place) => ({
               value: String(place),
               label: variantTitle(one, tag),

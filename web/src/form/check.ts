@@ -5,6 +5,7 @@ import { isObject, partsOf, under, valueAt } from "./pointers";
 import { hint, isTemplate } from "./schema";
 import type { Finding, Json, Schema } from "./values";
 import type { Vocabulary } from "./vocabulary";
+import { t } from "../strings";
 
 type Unit = { keyword: string; instanceLocation: string; keywordLocation: string; error: string };
 type Validate = (schema: Schema, value: unknown) => Unit[];
@@ -23,21 +24,21 @@ async function createValidate(): Promise<Validate> {
 }
 
 const MESSAGES: Record<string, (limit: unknown) => string> = {
-  type: (limit) => `This should be ${[limit].flat().join(" or ")}.`,
-  enum: (limit) => `This is one of ${(limit as unknown[]).join(", ")}.`,
-  const: (limit) => `This must be ${String(limit)}.`,
-  minLength: (limit) => (limit === 1 ? "Write something here." : `At least ${limit} characters.`),
-  maxLength: (limit) => `At most ${limit} characters.`,
-  minimum: (limit) => `At least ${limit}.`,
-  maximum: (limit) => `At most ${limit}.`,
-  exclusiveMinimum: (limit) => `More than ${limit}.`,
-  exclusiveMaximum: (limit) => `Less than ${limit}.`,
+  type: (limit) => t.form.thisShouldBe([limit].flat().join(" or ")),
+  enum: (limit) => t.form.thisIsOneOf((limit as unknown[]).join(", ")),
+  const: (limit) => t.form.thisMustBe(String(limit)),
+  minLength: (limit) => (limit === 1 ? t.form.writeSomethingHere : t.form.atLeastCharacters(limit)),
+  maxLength: (limit) => t.form.atMostCharacters(limit),
+  minimum: (limit) => t.form.atLeast(limit),
+  maximum: (limit) => t.form.atMost(limit),
+  exclusiveMinimum: (limit) => t.form.moreThan(limit),
+  exclusiveMaximum: (limit) => t.form.lessThan(limit),
   minItems: (
     limit,
-  ) => (limit === 1 ? "At least one is needed." : `At least ${limit} are needed.`),
-  maxItems: (limit) => `At most ${limit}.`,
-  pattern: () => "This is not written the way it has to be.",
-  format: (limit) => `This is not a ${String(limit)}.`,
+  ) => (limit === 1 ? t.form.atLeastOneIsNeeded : t.form.atLeastAreNeeded(limit)),
+  maxItems: (limit) => t.form.atMost(limit),
+  pattern: () => t.form.thisIsNotWrittenThe,
+  format: (limit) => t.form.thisIsNotA(String(limit)),
 };
 
 const toPointer = (location: string) => decodeURIComponent(location.replace(/^#/, ""));
@@ -54,7 +55,7 @@ function findingsOf(units: Unit[], schema: Schema, value: unknown, at: string): 
       const missing = /"([^"]+)"/.exec(unit.error)?.[1];
       return [{
         pointer: missing ? under(at + inner, missing) : at + inner,
-        detail: "This is needed.",
+        detail: t.form.thisIsNeeded,
         level: "error",
       }];
     }

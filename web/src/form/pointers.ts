@@ -2,6 +2,7 @@
 // can skip rerendering.
 
 import type { Json } from "./values";
+import { t } from "../strings";
 
 export const partsOf = (pointer: string): string[] =>
   pointer.split("/").slice(1).map((one) => one.replaceAll("~1", "/").replaceAll("~0", "~"));
@@ -96,5 +97,5 @@ export function describePointer(document: unknown, pointer: string): string {
       ", ",
     );
   }
-  return parts.length ? parts.map((one) => one.replaceAll("_", " ")).join(", ") : "the whole";
+  return parts.length ? parts.map((one) => one.replaceAll("_", " ")).join(", ") : t.form.theWhole;
 }

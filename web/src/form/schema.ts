@@ -5,6 +5,7 @@ import { isInexact } from "../kit/exactJson";
 import { capitalize, humanize } from "../kit/format";
 import { isObject, valueAt } from "./pointers";
 import type { Json, Schema } from "./values";
+import { t } from "../strings";
 
 const DEEPEST = 8;
 const ONE_LINE = 300;
@@ -116,12 +117,12 @@ export function variantTitle(schema: Schema, tag: string | null): string {
   if (schema.title) return String(schema.title);
   if (constant !== undefined) return capitalize(humanize(String(constant)));
   const kinds: Record<string, string> = {
-    string: "Text",
-    object: "Object",
-    array: "List",
-    boolean: "Yes or no",
+    string: t.form.text,
+    object: t.form.object,
+    array: t.form.list,
+    boolean: t.form.yesOrNo,
   };
-  return kinds[typesOf(schema)[0] ?? ""] ?? "Number";
+  return kinds[typesOf(schema)[0] ?? ""] ?? t.form.number;
 }
 
 export function typesOf(schema: Schema): string[] {
@@ -246,7 +247,7 @@ export function hintOf(schema: Schema): string {
   const usual = schema.default;
   const text = typeof schema.description === "string" ? schema.description : "";
   const tellable = ["string", "number", "boolean"].includes(typeof usual) && usual !== "";
-  return tellable ? `${text} If left out: ${String(usual)}.`.trim() : text;
+  return tellable ? t.form.ifLeftOut(text, String(usual)).trim() : text;
 }
 
 /** The initial value of a new entry; required parts are present and empty. */

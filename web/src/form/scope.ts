@@ -5,23 +5,24 @@ import type { Name } from "../code/completion";
 import { isObject, partsOf, valueAt } from "./pointers";
 import { isSteps, resolveSchema, typesOf } from "./schema";
 import type { Json, Samples, Schema } from "./values";
+import { t } from "../strings";
 
 const DEEPEST = 6;
 const RUN: Record<string, string> = {
-  id: "The run's id",
-  started_at: "When it began, in ISO 8601",
-  automation_id: "Its automation",
-  automation_name: "The automation's name",
-  automation_version: "The version it runs",
-  trigger_type: "manual, or the type of the trigger",
-  trigger_id: "The trigger",
-  workspace_id: "Its workspace",
-  creator_id: "Who made the automation",
-  attempt: "1, and one more each time it is retried",
+  id: t.form.theRunsId,
+  started_at: t.form.whenItBeganInIso,
+  automation_id: t.form.itsAutomation,
+  automation_name: t.form.theAutomationsName,
+  automation_version: t.form.theVersionItRuns,
+  trigger_type: t.form.manualOrTheTypeOf,
+  trigger_id: t.form.theTrigger,
+  workspace_id: t.form.itsWorkspace,
+  creator_id: t.form.whoMadeTheAutomation,
+  attempt: t.form.n1AndOneMoreEach,
 };
 const FAILED: Record<string, string> = {
-  failed_step_id: "The step that failed",
-  error: "The problem, with detail, code and status",
+  failed_step_id: t.form.theStepThatFailed,
+  error: t.form.theProblemWithDetailCode,
 };
 
 /** The output schemas of the actions, capabilities and triggers, by name. */
@@ -31,8 +32,8 @@ export type Outputs = {
 };
 
 const formatSample = (value: unknown): string => {
-  if (Array.isArray(value)) return `${value.length} items`;
-  if (isObject(value)) return "object";
+  if (Array.isArray(value)) return t.form.items(value.length);
+  if (isObject(value)) return t.form.object2;
   const text = JSON.stringify(value) ?? "";
   return text.length > 40 ? `${text.slice(0, 39)}…` : text;
 };
@@ -97,7 +98,7 @@ function itemName(step: Json, samples?: Samples): Name[] {
     : undefined;
   const list = path ? sampleAt(path, samples) : config.items;
   const first = Array.isArray(list) ? list[0] : undefined;
-  return [namesOf(name, null, first), { name: "index", about: "Its number, from 0" }];
+  return [namesOf(name, null, first), { name: "index", about: t.form.itsNumberFrom0 }];
 }
 
 function sampleAt(path: string, samples?: Samples): unknown {
@@ -158,7 +159,7 @@ function triggerNames(document: unknown, outputs: Outputs, samples?: Samples): N
     ...shapes.map((one) => (one ? resolveSchema(one, one).properties : {}) ?? {}),
   );
   const named = namesOf("trigger", { type: "object", properties }, samples?.payload);
-  return { ...named, about: "What started the run" };
+  return { ...named, about: t.form.whatStartedTheRun };
 }
 
 type Place = {
@@ -177,16 +178,16 @@ export function scopeAt({ document, pointer, outputs, samples, secrets }: Place)
   const inputs = namesOf("inputs", isObject(schema) ? schema : null, samples?.inputs);
   return [
     ...items,
-    { ...inputs, about: "What the run was given" },
+    { ...inputs, about: t.form.whatTheRunWasGiven },
     triggerNames(document, outputs, samples),
-    group("steps", "What earlier steps gave back", steps),
+    group("steps", t.form.whatEarlierStepsGaveBack, steps),
     ...steps,
-    group("run", "This run", listed({ ...RUN, ...(afterFailure ? FAILED : {}) })),
+    group("run", t.form.thisRun, listed({ ...RUN, ...(afterFailure ? FAILED : {}) })),
     ...(secrets
       ? [group(
         "secrets",
-        "By their names alone",
-        secrets.map((name) => ({ name, about: "Secret" })),
+        t.form.byTheirNamesAlone,
+        secrets.map((name) => ({ name, about: t.form.secret })),
       )]
       : []),
   ];

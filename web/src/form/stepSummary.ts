@@ -2,6 +2,7 @@
 
 import { isObject } from "./pointers";
 import type { Json, Schema } from "./values";
+import { t } from "../strings";
 
 const MOST = 90;
 // The config keys that people look for first, in order.
@@ -29,7 +30,9 @@ const isText = (value: unknown): value is string => typeof value === "string" &&
 export function summarizeStep(step: Json, schema: Schema | undefined): string {
   const config = isObject(step.config) ? step.config : {};
   if (Array.isArray(config.steps)) {
-    return config.steps.length === 1 ? "1 step inside" : `${config.steps.length} steps inside`;
+    return config.steps.length === 1
+      ? t.form.n1StepInside
+      : t.form.stepsInside(config.steps.length);
   }
   const required = Array.isArray(schema?.required) ? schema.required as string[] : [];
   const names = [...SUMMARY_KEYS, ...required, ...Object.keys(config)];

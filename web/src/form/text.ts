@@ -1,6 +1,7 @@
 // JSON as typed, and the position of its first syntax error.
 
 import { findParseLoss } from "../kit/exactJson";
+import { t } from "../strings";
 
 export type Read = { value: unknown } | { problem: string; line: number };
 
@@ -17,15 +18,15 @@ function offsetOf(message: string, text: string): number {
 function place(text: string, offset: number) {
   const before = text.slice(0, offset);
   const line = before.split("\n").length;
-  return { line, text: `line ${line}, column ${before.length - before.lastIndexOf("\n")}` };
+  return { line, text: t.form.lineColumn(line, before.length - before.lastIndexOf("\n")) };
 }
 
 function describeSyntaxError(text: string, message: string): Read {
   const offset = offsetOf(message, text);
   const { line, text: phrase } = place(text, offset);
   const near = text.slice(offset).trimStart().slice(0, 12).split("\n")[0];
-  const what = near ? `something is wrong before “${near}”` : "it ends too soon";
-  return { problem: `This is not JSON yet: ${phrase}: ${what}.`, line };
+  const what = near ? t.form.somethingIsWrongBefore(near) : t.form.itEndsTooSoon;
+  return { problem: t.form.thisIsNotJsonYet(phrase, what), line };
 }
 
 /** The value, or the error and its line. JSON that parsing would change is rejected. */
@@ -39,5 +40,5 @@ export function parseJson(text: string): Read {
   const odd = findParseLoss(text);
   if (!odd) return { value };
   const { line, text: message } = place(text, odd.at);
-  return { problem: `This cannot be kept as it is written: ${message}: ${odd.message}.`, line };
+  return { problem: t.form.thisCannotBeKeptAs(message, odd.message), line };
 }

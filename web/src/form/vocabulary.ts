@@ -6,6 +6,7 @@ import type { Allowed } from "../code/completion";
 import { useMemo } from "react";
 import type { Outputs } from "./scope";
 import type { Schema } from "./values";
+import { t } from "../strings";
 
 export type VocabularyEntry = {
   name: string;
@@ -48,10 +49,10 @@ function groupEntries(entries: VocabularyEntry[], actions: number): Vocabulary["
   const groups = new Map<string, { value: string; label: string }[]>();
   entries.forEach(({ name, title }, at) => {
     const group = at < actions
-      ? "Actions"
+      ? t.form.actions
       : name.includes(".")
       ? capitalize(humanize(name.split(".")[0]!))
-      : "The workspace";
+      : t.form.theWorkspace;
     const held = groups.get(group) ?? [];
     groups.set(group, [...held, { value: name, label: `${title} (${name})` }]);
   });

@@ -2,6 +2,7 @@
 
 import { Button, Group, Modal, Stack, Text } from "@mantine/core";
 import { createContext, type ReactNode, useCallback, useContext, useRef, useState } from "react";
+import { t } from "../strings";
 
 type Question = { title: string; message: ReactNode; yes: string; dangerous?: boolean };
 type Ask = (question: Question) => Promise<boolean>;
@@ -37,9 +38,7 @@ export function ConfirmProvider({ children }: { children: ReactNode }) {
             <Stack>
               <Text size="sm" component="div">{question.message}</Text>
               <Group justify="flex-end" gap="xs">
-                <Button variant="default" onClick={() => close(false)}>
-                  Cancel
-                </Button>
+                <Button variant="default" onClick={() => close(false)}>{t.kit.cancel}</Button>
                 <Button
                   color={question.dangerous ? "red.9" : undefined}
                   onClick={() => close(true)}

@@ -2,8 +2,9 @@
 
 import { ActionIcon, Button, CopyButton as Copying, Menu } from "@mantine/core";
 import { Check, Copy, Terminal } from "lucide-react";
+import { t } from "../strings";
 
-export function CopyButton({ text, label = "Copy" }: { text: string; label?: string }) {
+export function CopyButton({ text, label = t.kit.copy }: { text: string; label?: string }) {
   return (
     <Copying value={text} timeout={1500}>
       {({ copied, copy }) => (
@@ -13,7 +14,7 @@ export function CopyButton({ text, label = "Copy" }: { text: string; label?: str
           onClick={copy}
           leftSection={copied ? <Check size={14} /> : <Copy size={14} />}
         >
-          {copied ? "Copied" : label}
+          {copied ? t.kit.copied : label}
         </Button>
       )}
     </Copying>
@@ -29,7 +30,7 @@ export function CopyIcon({ text, label }: { text: string; label: string }) {
           variant="subtle"
           color="gray"
           onClick={copy}
-          aria-label={copied ? "Copied" : label}
+          aria-label={copied ? t.kit.copied : label}
         >
           {copied ? <Check size={15} /> : <Copy size={15} />}
         </ActionIcon>
@@ -78,7 +79,7 @@ export function CopyAs({ operations, links = [] }: CopyAsProps) {
   return (
     <Menu position="bottom-end" shadow="md" width={280}>
       <Menu.Target>
-        <ActionIcon variant="default" size="lg" aria-label="Copy for programs" visibleFrom="sm">
+        <ActionIcon variant="default" size="lg" aria-label={t.kit.copyForPrograms} visibleFrom="sm">
           <Terminal size={16} />
         </ActionIcon>
       </Menu.Target>
@@ -89,14 +90,14 @@ export function CopyAs({ operations, links = [] }: CopyAsProps) {
             <Menu.Item
               onClick={() => void navigator.clipboard.writeText(asCurl(operation))}
             >
-              Copy as curl
+              {t.kit.copyAsCurl}
             </Menu.Item>
             {operation.tool
               ? (
                 <Menu.Item
                   onClick={() => void navigator.clipboard.writeText(asTool(operation))}
                 >
-                  Copy as MCP call
+                  {t.kit.copyAsMcpCall}
                 </Menu.Item>
               )
               : null}
@@ -108,7 +109,7 @@ export function CopyAs({ operations, links = [] }: CopyAsProps) {
             <Menu.Item
               onClick={() => void navigator.clipboard.writeText(location.origin + to)}
             >
-              Copy the link
+              {t.kit.copyTheLink}
             </Menu.Item>
           </div>
         ))}

@@ -3,6 +3,7 @@
 import { Box, Code } from "@mantine/core";
 import { CopyIcon } from "./Copy";
 import { escapeInvisible } from "./format";
+import { t } from "../strings";
 
 export function Json(
   { value, label, most = 360 }: { value: unknown; label: string; most?: number },
@@ -11,7 +12,7 @@ export function Json(
   return (
     <Box pos="relative">
       <Box pos="absolute" top={6} right={6}>
-        <CopyIcon text={text} label={`Copy ${label}`} />
+        <CopyIcon text={text} label={t.kit.copy2(label)} />
       </Box>
       <Code
         block

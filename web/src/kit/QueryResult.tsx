@@ -8,14 +8,15 @@ import { type ReactNode, useEffect, useState } from "react";
 import { sentence } from "../api/problem";
 import { CopyButton } from "./Copy";
 import { Problem } from "../api/problem";
+import { t } from "../strings";
 
 // The screen where the user can fix a problem.
 const WAYS: Record<string, { to: string; label: string }> = {
-  not_connected: { to: "/integrations", label: "Go to Integrations" },
-  reconnect: { to: "/integrations", label: "Go to Integrations" },
-  scope_missing: { to: "/integrations", label: "Go to Integrations" },
-  owner_mail_missing: { to: "/settings/you", label: "Go to your settings" },
-  owner_mail_unverified: { to: "/settings/you", label: "Go to your settings" },
+  not_connected: { to: "/integrations", label: t.kit.goToIntegrations },
+  reconnect: { to: "/integrations", label: t.kit.goToIntegrations },
+  scope_missing: { to: "/integrations", label: t.kit.goToIntegrations },
+  owner_mail_missing: { to: "/settings/you", label: t.kit.goToYourSettings },
+  owner_mail_unverified: { to: "/settings/you", label: t.kit.goToYourSettings },
 };
 
 /** A problem with its remedy; its full text can be copied for support. */
@@ -36,11 +37,7 @@ export function ProblemNote({ problem, again }: { problem: unknown; again?: () =
           : null}
         <Group gap="xs">
           {again
-            ? (
-              <Button size="compact-sm" variant="default" onClick={again}>
-                Try again
-              </Button>
-            )
+            ? <Button size="compact-sm" variant="default" onClick={again}>{t.kit.tryAgain}</Button>
             : null}
           {way
             ? (
@@ -53,7 +50,7 @@ export function ProblemNote({ problem, again }: { problem: unknown; again?: () =
             ? (
               <CopyButton
                 text={JSON.stringify(details, null, 2)}
-                label="Copy the problem"
+                label={t.kit.copyTheProblem}
               />
             )
             : null}
@@ -64,7 +61,7 @@ export function ProblemNote({ problem, again }: { problem: unknown; again?: () =
 }
 
 /** Shows a progress message after one second. */
-export function SlowNote({ text = "Still working …" }: { text?: string }) {
+export function SlowNote({ text = t.kit.stillWorking }: { text?: string }) {
   const [late, setLate] = useState(false);
   useEffect(() => {
     const timer = setTimeout(() => setLate(true), 1000);

@@ -1,6 +1,8 @@
 // JSON as raw text, and what parsing it would silently lose: duplicate keys and the precision of
 // long numbers.
 
+import { t } from "../strings";
+
 export type ParseLoss = { at: number; message: string; token: string };
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*|true|false|null|[{}[\],:]/g;
@@ -14,9 +16,8 @@ export function isInexact(number: string): boolean {
 
 const tooLong = (token: string) =>
   Number.isFinite(Number(token))
-    ? `${token} has more digits than a browser keeps: it would become ${Number(token)}. ` +
-      "Write it as text, in quotes, or send it by a command"
-    : `${token} is larger than any number that can be kept`;
+    ? t.kit.hasMoreDigitsThanA(token, Number(token))
+    : t.kit.isLargerThanAnyNumber(token);
 
 const isNumber = (token: string) => /^[-\d]/.test(token);
 
@@ -31,7 +32,7 @@ export function findParseLoss(text: string): ParseLoss | null {
     else if (token === "}" || token === "]") open.pop();
     else if (keys && token[0] === '"' && (before === "{" || before === ",")) {
       const key = JSON.parse(token) as string;
-      const message = `${token} stands here twice, and only one of the two can be kept`;
+      const message = t.kit.standsHereTwiceAndOnly(token);
       if (keys.has(key)) return { at, message, token };
       keys.add(key);
     } else if (isNumber(token) && isInexact(token)) return { at, message: tooLong(token), token };

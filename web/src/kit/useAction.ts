@@ -3,8 +3,9 @@
 import { notifications } from "@mantine/notifications";
 import { useCallback, useState } from "react";
 import { sentence } from "../api/problem";
+import { t } from "../strings";
 
-const closeButtonProps = { "aria-label": "Close" };
+const closeButtonProps = { "aria-label": t.kit.close };
 
 export function notifyDone(message: string): void {
   notifications.show({ message, color: "teal", closeButtonProps });

@@ -4,6 +4,7 @@ import { Avatar, Box, Group, Stack, Text } from "@mantine/core";
 import { escapeInvisible } from "../kit/format";
 import { partitionLines, type Shape } from "./shape";
 import { drawn, Files, Lines, TextLines } from "./Value";
+import { t } from "../strings";
 
 type Props = { shape: Shape; place: string | null; account: string | null };
 
@@ -11,7 +12,7 @@ const channelOf = (
   { channel, channel_id, chat_id, owner, repo, number, item_id }: Record<string, unknown>,
 ) => {
   if (owner && repo) return `${owner}/${repo}${number ? `#${number}` : ""}`;
-  const named = channel ?? channel_id ?? chat_id ?? (item_id ? `item ${item_id}` : null);
+  const named = channel ?? channel_id ?? chat_id ?? (item_id ? t.previews.item(item_id) : null);
   return named ? String(named) : null;
 };
 
@@ -31,11 +32,11 @@ export function ChatMessage({ shape, place, account }: Props) {
   return (
     <Stack gap="sm" className="delivered" p="lg">
       <Text size="sm" c="dimmed" className="wrap-anywhere">
-        {where.thread_ts ? "In a thread of " : "To "}
+        {where.thread_ts ? t.previews.inAThreadOf : t.previews.to}
         <Text span fw={600} c="var(--mantine-color-text)" className="mono">
-          {channel ? escapeInvisible(channel) : "the chat of this workspace"}
+          {channel ? escapeInvisible(channel) : t.previews.theChatOfThisWorkspace}
         </Text>
-        {place ? ` in ${place}` : ""}
+        {place ? t.previews.in(place) : ""}
         {where.thread_ts ? ` (${escapeInvisible(String(where.thread_ts))})` : ""}
       </Text>
       <Group wrap="nowrap" align="flex-start" gap="sm">
@@ -43,7 +44,7 @@ export function ChatMessage({ shape, place, account }: Props) {
           visibleFrom="sm"
           radius="md"
           size={36}
-          name={account ?? place ?? "Bot"}
+          name={account ?? place ?? t.previews.bot}
           color="initials"
           aria-hidden
         />

@@ -9,6 +9,7 @@ import { FieldsCard, FileCard, IssueCard, RequestCard, RowsCard } from "./OtherP
 import { destinationOf, type PreviewDraft, type Shape, shapeOf } from "./shape";
 import { drawn, Lines } from "./Value";
 import "./previews.css";
+import { t } from "../strings";
 
 function Message({ draft, shape }: { draft: PreviewDraft; shape: Shape }) {
   const { data } = api.useQuery("get", "/api/v1/integrations");
@@ -45,7 +46,7 @@ export function DraftPreview({ draft }: { draft: PreviewDraft }) {
       {shape.kind !== "fields" && shape.rest.length
         ? (
           <Box px="lg">
-            <Text size="xs" c="dimmed" fw={600} mb={4}>Also goes with it</Text>
+            <Text size="xs" c="dimmed" fw={600} mb={4}>{t.previews.alsoGoesWithIt}</Text>
             <Lines lines={drawn(shape.rest)} />
           </Box>
         )

@@ -5,6 +5,7 @@ import { Mail } from "lucide-react";
 import { escapeInvisible } from "../kit/format";
 import { listed, partitionLines, type Shape } from "./shape";
 import { drawn, Files, Lines, TextLines } from "./Value";
+import { t } from "../strings";
 
 type Props = { shape: Shape; account: string | null };
 
@@ -15,7 +16,7 @@ export function EmailPreview({ shape, account }: Props) {
   return (
     <Stack gap="md" className="delivered" p="lg">
       <Text fw={650} size="lg" className="wrap-anywhere" dir="auto">
-        {shape.title ? escapeInvisible(shape.title) : "(no subject)"}
+        {shape.title ? escapeInvisible(shape.title) : t.previews.noSubject}
       </Text>
       <Group wrap="nowrap" align="flex-start" gap="sm">
         <Avatar
@@ -35,13 +36,13 @@ export function EmailPreview({ shape, account }: Props) {
                 name: "from",
                 value: (
                   <TextLines
-                    text={sender ?? "the address of this installation"}
+                    text={sender ?? t.previews.theAddressOfThisInstallation}
                   />
                 ),
               },
               {
                 name: "to",
-                value: <TextLines text={listed(to).join(", ") || "nobody"} />,
+                value: <TextLines text={listed(to).join(", ") || t.previews.nobody} />,
               },
               ...drawn(others),
             ]}
@@ -51,11 +52,11 @@ export function EmailPreview({ shape, account }: Props) {
       <Divider />
       {plainWords
         ? <TextLines text={String(plainWords.value)} />
-        : <Text size="sm" c="dimmed">(no words)</Text>}
+        : <Text size="sm" c="dimmed">{t.previews.noWords}</Text>}
       {more.map(({ name, value }) => (
         <Box key={name}>
           <Text size="xs" c="dimmed" mb={4}>
-            The same as {name === "html" ? "HTML" : escapeInvisible(name)}, as it is written
+            {t.previews.theSameAsAsIt(name === "html" ? "HTML" : escapeInvisible(name))}
           </Text>
           <TextLines text={String(value)} mono />
         </Box>

@@ -4,6 +4,7 @@ import { Box, Group, Stack, Text } from "@mantine/core";
 import { escapeInvisible, formatDateTime } from "../kit/format";
 import { eventTime, listed, partitionLines, type Shape } from "./shape";
 import { drawn, Files, Lines, TextLines } from "./Value";
+import { t } from "../strings";
 
 const isExact = (sent: string) => /T/.test(sent) && !Number.isNaN(Date.parse(sent));
 // Without an offset the time is in the event's time zone and must not be converted.
@@ -41,8 +42,8 @@ export function EventCard({ shape }: { shape: Shape }) {
   ]);
   const begins = eventTime(start);
   const lines = [
-    { name: "start", label: "From", value: <When sent={begins} /> },
-    { name: "end", label: "To", value: <When sent={eventTime(end)} /> },
+    { name: "start", label: t.previews.from, value: <When sent={begins} /> },
+    { name: "end", label: t.previews.to2, value: <When sent={eventTime(end)} /> },
   ].filter(({ name }) => eventTime(name === "start" ? start : end));
   const guests = listed(attendees);
   return (
@@ -50,7 +51,7 @@ export function EventCard({ shape }: { shape: Shape }) {
       {begins ? <Leaf sent={begins} /> : null}
       <Stack gap="sm" style={{ minWidth: 0, flex: 1 }}>
         <Text fw={650} size="lg" className="wrap-anywhere" dir="auto">
-          {shape.title ? escapeInvisible(shape.title) : "An event"}
+          {shape.title ? escapeInvisible(shape.title) : t.previews.anEvent}
         </Text>
         <Lines
           lines={[

@@ -6,6 +6,7 @@ import { Json } from "../kit/Json";
 import { capitalize, escapeInvisible, humanize } from "../kit/format";
 import { listed, partitionLines, type Shape } from "./shape";
 import { drawn, Files, Lines, TextLines } from "./Value";
+import { t } from "../strings";
 
 type Props = { shape: Shape };
 
@@ -32,7 +33,7 @@ export function IssueCard({ shape }: Props) {
           style={{ marginTop: 3, flex: "none" }}
         />
         <Text fw={650} size="lg" className="wrap-anywhere" dir="auto">
-          {escapeInvisible(shape.title ?? "An issue")}
+          {escapeInvisible(shape.title ?? t.previews.anIssue)}
         </Text>
       </Group>
       {shape.texts.map(({ name, value }) => <TextLines key={name} text={String(value)} />)}
@@ -50,7 +51,7 @@ export function IssueCard({ shape }: Props) {
       <Lines
         lines={[
           ...(people.length
-            ? [{ name: "assigned to", value: <TextLines text={people.join(", ")} /> }]
+            ? [{ name: t.previews.assignedTo, value: <TextLines text={people.join(", ")} /> }]
             : []),
           ...drawn(others),
         ]}
@@ -65,7 +66,9 @@ export function FileCard({ shape }: Props) {
     <Stack gap="sm" className="delivered" p="lg">
       <Group gap={8} wrap="nowrap">
         <FileText size={18} aria-hidden />
-        <Text fw={650} className="wrap-anywhere">{escapeInvisible(shape.title ?? "A file")}</Text>
+        <Text fw={650} className="wrap-anywhere">
+          {escapeInvisible(shape.title ?? t.previews.aFile2)}
+        </Text>
       </Group>
       <Lines lines={drawn(shape.lines)} />
       {shape.texts.map(({ name, value }) => <TextLines key={name} text={String(value)} mono />)}
@@ -132,7 +135,7 @@ export function FieldsCard({ shape }: Props) {
     <Stack gap="sm" className="delivered" p="lg">
       {shape.rest.length
         ? <Lines lines={drawn(shape.rest)} />
-        : <Text size="sm" c="dimmed">It takes no values.</Text>}
+        : <Text size="sm" c="dimmed">{t.previews.itTakesNoValues}</Text>}
       <Files files={shape.files} />
     </Stack>
   );

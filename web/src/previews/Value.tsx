@@ -6,6 +6,7 @@ import type { ReactNode } from "react";
 import { Json } from "../kit/Json";
 import { capitalize, escapeInvisible, humanize } from "../kit/format";
 import { type File, formatBytes, type Line } from "./shape";
+import { t } from "../strings";
 
 const isTextList = (given: unknown): given is string[] =>
   Array.isArray(given) && given.every((one) => typeof one === "string");
@@ -64,7 +65,14 @@ export const drawn = (lines: Line[]) =>
 export function Files({ files }: { files: File[] }) {
   if (!files.length) return null;
   return (
-    <Stack gap={6} component="ul" m={0} p={0} style={{ listStyle: "none" }} aria-label="Files">
+    <Stack
+      gap={6}
+      component="ul"
+      m={0}
+      p={0}
+      style={{ listStyle: "none" }}
+      aria-label={t.previews.files}
+    >
       {files.map(({ filename, mimeType, bytes }, at) => (
         <Group key={`${at}${filename}`} component="li" gap={8} wrap="nowrap">
           <Paperclip size={14} aria-hidden />

@@ -1,6 +1,8 @@
 // The preview of a draft as plain data. Arguments that the preview does not use are listed below
 // it, so that nothing is sent unseen.
 
+import { t } from "../strings";
+
 export type Fields = Record<string, unknown>;
 
 /** The fields of a draft that the preview needs. */
@@ -136,7 +138,7 @@ export function shapeOf(draft: PreviewDraft): Shape {
 function filesOf(given: unknown): File[] {
   if (!Array.isArray(given)) return [];
   return given.map((one: Fields) => ({
-    filename: String(one?.filename ?? "a file"),
+    filename: String(one?.filename ?? t.previews.aFile),
     mimeType: String(one?.mime_type ?? "application/octet-stream"),
     bytes: typeof one?.bytes === "number" ? one.bytes : null,
   }));
@@ -160,9 +162,9 @@ export const listed = (given: unknown): string[] =>
   Array.isArray(given) ? given.map(String) : isEmpty(given) ? [] : [String(given)];
 
 export function formatBytes(bytes: number): string {
-  if (bytes < 1000) return `${bytes} bytes`;
-  if (bytes < 1_000_000) return `${(bytes / 1000).toFixed(1)} kB`;
-  return `${(bytes / 1_000_000).toFixed(1)} MB`;
+  if (bytes < 1000) return t.previews.bytes(bytes);
+  if (bytes < 1_000_000) return t.previews.kb((bytes / 1000).toFixed(1));
+  return t.previews.mb((bytes / 1_000_000).toFixed(1));
 }
 
 type Named = { name: string; label: string };

@@ -5,13 +5,14 @@ import { Box, SegmentedControl, Stack, Text } from "@mantine/core";
 import { isEqualJson, valueAt } from "../form/pointers";
 import { escapeInvisible } from "../kit/format";
 import type { ImpactOf } from "./reviewText";
+import { t } from "../strings";
 
 type Write = ImpactOf["writes"][number];
 export type Choose = (pointer: string, value: unknown) => void;
 
 const CHOICES = [
-  { value: "ask", label: "Ask me each time" },
-  { value: "automatic", label: "Send automatically" },
+  { value: "ask", label: t.review.askMeEachTime },
+  { value: "automatic", label: t.review.sendAutomatically },
 ];
 
 /** The mode in the current definition; otherwise the reviewed one. */
@@ -23,8 +24,8 @@ export function modeOf(write: Write, definition: unknown): Write["mode"] {
 }
 
 const MEANS: Record<Write["mode"], string> = {
-  ask: "Each time, a draft waits in the inbox until you approve it.",
-  automatic: "It is sent without asking, to this destination and with this text only.",
+  ask: t.review.eachTimeADraftWaits,
+  automatic: t.review.itIsSentWithoutAsking,
 };
 
 type Props = { writes: Write[]; definition?: unknown; choose?: Choose };
@@ -48,9 +49,11 @@ function Sent({ write }: { write: Write }) {
     <Stack gap={4} mb={8}>
       <Text size="sm" fw={600} className="wrap-anywhere">{escapeInvisible(write.says)}</Text>
       <Text size="xs" c="dimmed" className="wrap-anywhere">
-        {write.account ? `Account: ${escapeInvisible(write.account)} · ` : ""}
-        Step {escapeInvisible(write.step)} ·{" "}
-        <span className="mono">{escapeInvisible(write.capability)}</span>
+        {t.review.step(
+          write.account ? t.review.account(escapeInvisible(write.account)) : "",
+          escapeInvisible(write.step),
+          <span className="mono">{escapeInvisible(write.capability)}</span>,
+        )}
       </Text>
       {write.text
         ? (
@@ -58,7 +61,7 @@ function Sent({ write }: { write: Write }) {
             size="sm"
             component="blockquote"
             className="wrap-anywhere"
-            aria-label={`Text of ${write.step}`}
+            aria-label={t.review.textOf(write.step)}
             m={0}
             px="sm"
             py={6}
@@ -74,7 +77,7 @@ function Sent({ write }: { write: Write }) {
         )
         : (
           <Text size="xs" c="dimmed">
-            {write.text === null ? "The text is written in the run." : "It has no text."}
+            {write.text === null ? t.review.theTextIsWrittenIn : t.review.itHasNoText}
           </Text>
         )}
     </Stack>
@@ -94,12 +97,12 @@ function Mode({ write, definition, choose }: { write: Write } & Omit<Props, "wri
           data={CHOICES}
           value={mode}
           onChange={(next) => choose(write.pointer, write.values[next as Write["mode"]])}
-          aria-label={`Approval of ${write.step}: ${write.capability}`}
+          aria-label={t.review.approvalOf(write.step, write.capability)}
         />
       )}
       <Text size="xs" c="dimmed">
         {mode === "automatic" && write.text === null
-          ? "It is sent without asking, to this destination only."
+          ? t.review.itIsSentWithoutAskingTo
           : MEANS[mode]} {write.only_asks_because ?? ""}
       </Text>
     </>

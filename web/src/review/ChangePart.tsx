@@ -5,6 +5,7 @@ import { ShieldAlert } from "lucide-react";
 import { Diff } from "../code";
 import { WidenedList } from "./GrantList";
 import type { Change, Definition, Grant } from "./reviewText";
+import { t } from "../strings";
 
 type Props = {
   change: Change;
@@ -17,10 +18,10 @@ type Props = {
 const spelled = (definition: Definition) => JSON.stringify(definition, null, 2);
 
 export function ChangePart({ change, grants, before, after, baseVersion }: Props) {
-  const text = change.in_words.length ? change.in_words : ["Nothing is different."];
+  const text = change.in_words.length ? change.in_words : [t.review.nothingIsDifferent];
   return (
-    <Card withBorder radius="lg" p="lg" component="section" aria-label="What changes">
-      <Title order={2} size="h4" mb="sm">What changes</Title>
+    <Card withBorder radius="lg" p="lg" component="section" aria-label={t.review.whatChanges}>
+      <Title order={2} size="h4" mb="sm">{t.review.whatChanges}</Title>
       <Stack gap="md">
         <List size="sm" spacing={6}>
           {text.map((one) => <List.Item key={one}>{one}</List.Item>)}
@@ -31,27 +32,24 @@ export function ChangePart({ change, grants, before, after, baseVersion }: Props
               color="yellow"
               variant="light"
               icon={<ShieldAlert size={16} />}
-              title="It may do more than before"
+              title={t.review.itMayDoMoreThan}
             >
               <WidenedList widened={change.widened} grants={grants} />
             </Alert>
           )
-          : (
-            <Text size="sm" c="dimmed">
-              It may call nothing that it may not call now.
-            </Text>
-          )}
+          : <Text size="sm" c="dimmed">{t.review.itMayCallNothingThat}</Text>}
         {before
           ? (
             <Box>
               <Text size="sm" c="dimmed" mb={6}>
-                {baseVersion ? `Version ${baseVersion}` : "What is in force"}, and what this makes
-                of it
+                {t.review.andWhatThisMakesOf(
+                  baseVersion ? t.review.version(baseVersion) : t.review.whatIsInForce,
+                )}
               </Text>
               <Diff
                 before={spelled(before)}
                 after={spelled(after)}
-                label="Differences of the definition"
+                label={t.review.differencesOfTheDefinition}
               />
             </Box>
           )

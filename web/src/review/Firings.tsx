@@ -2,8 +2,9 @@
 
 import { Anchor, Badge, Box, Card, Group, Loader, Progress, Stack, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import { escapeInvisible, formatCount, formatDateTime, formatUsd } from "../kit/format";
+import { escapeInvisible, formatDateTime, formatUsd } from "../kit/format";
 import { describeEffects, type Firing, type Rehearsal } from "./useRehearsal";
+import { t } from "../strings";
 
 const spelled = (value: unknown) => escapeInvisible(JSON.stringify(value) ?? "nothing");
 
@@ -40,10 +41,10 @@ function Difference({ one }: { one: Firing["differences"][number] }) {
 }
 
 function Verdict({ firing }: { firing: Firing }) {
-  if (!firing.done) return <Loader size="xs" aria-label="Running" />;
+  if (!firing.done) return <Loader size="xs" aria-label={t.review.running} />;
   return (
     <Badge color={firing.otherwise ? "yellow" : "teal"} variant="light" radius="sm" tt="none">
-      {firing.otherwise ? "otherwise" : "the same"}
+      {firing.otherwise ? t.review.otherwise : t.review.theSame}
     </Badge>
   );
 }
@@ -55,7 +56,9 @@ function FiringCard({ firing }: { firing: Firing }) {
   return (
     <Card withBorder radius="md" p="sm" component="li">
       <Group justify="space-between" mb={6}>
-        <Text size="sm" fw={600} className="numbers">{at ? formatDateTime(at) : "A sample"}</Text>
+        <Text size="sm" fw={600} className="numbers">
+          {at ? formatDateTime(at) : t.review.aSample}
+        </Text>
         <Group gap="xs">
           <Verdict firing={firing} />
           {run
@@ -66,15 +69,15 @@ function FiringCard({ firing }: { firing: Firing }) {
                 params={{ runId: run } as never}
                 size="xs"
               >
-                Look at it
+                {t.review.lookAtIt}
               </Anchor>
             )
             : null}
         </Group>
       </Group>
       <Group gap="md" align="flex-start">
-        <Side label="Then" side={firing.then} />
-        <Side label="Now" side={firing.now} />
+        <Side label={t.review.then} side={firing.then} />
+        <Side label={t.review.now} side={firing.now} />
       </Group>
       {firing.differences.length
         ? (
@@ -84,14 +87,7 @@ function FiringCard({ firing }: { firing: Firing }) {
         )
         : null}
       {firing.note ? <Text size="xs" c="dimmed" mt={6}>{firing.note}</Text> : null}
-      {live
-        ? (
-          <Text size="xs" c="dimmed" mt={6}>
-            {formatCount(live, "answer")} {live === 1 ? "was" : "were"}{" "}
-            on no record and asked for now.
-          </Text>
-        )
-        : null}
+      {live ? <Text size="xs" c="dimmed" mt={6}>{t.review.answerWasOnNoRecord(live)}</Text> : null}
     </Card>
   );
 }
@@ -103,18 +99,20 @@ export function Firings({ found }: { found: Rehearsal }) {
     <Stack gap="sm">
       {found.done ? <Text fw={600}>{found.summary}</Text> : (
         <Box role="status">
-          <Text size="sm" mb={4}>{done} of {formatCount(all, "firing")} rehearsed …</Text>
+          <Text size="sm" mb={4}>{t.review.ofFiringRehearsed(done, all)}</Text>
           <Progress
             value={all ? (done / all) * 100 : 0}
             animated
-            aria-label="Firings rehearsed"
+            aria-label={t.review.firingsRehearsed}
           />
         </Box>
       )}
       <Stack gap="xs" component="ul" p={0} m={0} style={{ listStyle: "none" }}>
         {found.firings.map((one, at) => <FiringCard key={at} firing={one} />)}
       </Stack>
-      <Text size="xs" c="dimmed">The rehearsal itself cost {formatUsd(found.spent_usd)}.</Text>
+      <Text size="xs" c="dimmed">
+        {t.review.theRehearsalItselfCost(formatUsd(found.spent_usd))}
+      </Text>
     </Stack>
   );
 }

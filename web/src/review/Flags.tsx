@@ -3,6 +3,7 @@
 import { Anchor, Badge, Box, Group, Stack, Text } from "@mantine/core";
 import { describePointer } from "../form/pointers";
 import type { ReviewNote } from "./reviewText";
+import { t } from "../strings";
 
 const LEVELS = {
   error: ["red", "wrong"],
@@ -41,7 +42,7 @@ export function Flags({ noted, definition, go }: Props) {
             {one.suggestion || one.byModel
               ? (
                 <Text size="xs" c="dimmed">
-                  {one.suggestion} {one.byModel ? "(a model says so)" : ""}
+                  {one.suggestion} {one.byModel ? t.review.aModelSaysSo : ""}
                 </Text>
               )
               : null}

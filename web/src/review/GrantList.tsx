@@ -5,11 +5,12 @@ import { Eye, Hand, PencilLine, Send } from "lucide-react";
 import { Line, Lines } from "./Lines";
 import { byReach, type Change, describeLimits, type Grant } from "./reviewText";
 import { escapeInvisible } from "../kit/format";
+import { t } from "../strings";
 
 const EFFECTS = {
-  send: ["is sent outside", Send],
-  keep: ["changes what is kept here", PencilLine],
-  read: ["only reads", Eye],
+  send: [t.review.isSentOutside, Send],
+  keep: [t.review.changesWhatIsKeptHere, PencilLine],
+  read: [t.review.onlyReads, Eye],
 } as const;
 
 function grantLine(grant: Grant) {
@@ -22,7 +23,7 @@ function grantLine(grant: Grant) {
       strong={grant.effect === "send"}
       why={
         <>
-          {grant.waits_for_person ? "asks each time, in the inbox" : far} ·{" "}
+          {grant.waits_for_person ? t.review.asksEachTimeInThe : far} ·{" "}
           <span className="mono">{grant.capability}</span>
         </>
       }
@@ -37,13 +38,10 @@ export function GrantList({ grants }: { grants: Grant[] }) {
   const sends = grants.some((one) => one.effect === "send");
   return (
     <Stack gap="sm">
-      <Lines title="It may" none="Do nothing beyond its own steps.">
+      <Lines title={t.review.itMay} none={t.review.doNothingBeyondItsOwn}>
         {byReach(grants).map(grantLine)}
       </Lines>
-      <Text size="xs" c="dimmed">
-        It may not call anything else{sends ? "" : ", and it sends nothing outside"}. The gate
-        checks each call when it runs.
-      </Text>
+      <Text size="xs" c="dimmed">{t.review.itMayNotCallAnything(sends)}</Text>
     </Stack>
   );
 }
@@ -51,7 +49,7 @@ export function GrantList({ grants }: { grants: Grant[] }) {
 /** The additional grants of a change. */
 export function WidenedList({ widened, grants }: { widened: Change["widened"]; grants: Grant[] }) {
   return (
-    <Lines title="It may then, and may not now">
+    <Lines title={t.review.itMayThenAndMay}>
       {widened.map((one) => {
         const known = grants.find((grant) => grant.capability === one.capability);
         const bounds = describeLimits(one.params);

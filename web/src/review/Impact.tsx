@@ -6,9 +6,10 @@ import { Archive, Globe, Hand, KeyRound, Send, Zap } from "lucide-react";
 import { capitalize, escapeInvisible, humanize } from "../kit/format";
 import { Line, Lines } from "./Lines";
 import type { ImpactOf } from "./reviewText";
+import { t } from "../strings";
 
 const listed = (names: string[]) => names.join(", ");
-const inSteps = (steps: string[]) => steps.length ? `in ${listed(steps)}` : null;
+const inSteps = (steps: string[]) => steps.length ? t.review.in(listed(steps)) : null;
 
 function outside(one: ImpactOf["outside"][number]) {
   const sends = one.effect === "send";
@@ -17,10 +18,12 @@ function outside(one: ImpactOf["outside"][number]) {
       key={one.system + one.effect + listed(one.hosts)}
       icon={sends ? Send : Globe}
       strong={sends}
-      why={`${sends ? "is sent to" : "is asked"}${one.why.length ? ` by ${listed(one.why)}` : ""}`}
+      why={`${sends ? t.review.isSentTo : t.review.isAsked}${
+        one.why.length ? t.review.by(listed(one.why)) : ""
+      }`}
     >
       <b>{one.system}</b>
-      {one.hosts.length ? ` at ${listed(one.hosts)}` : ""}
+      {one.hosts.length ? t.review.at(listed(one.hosts)) : ""}
     </Line>
   );
 }
@@ -30,21 +33,21 @@ function secret(one: ImpactOf["secrets"][number]) {
     <Line
       key={one.name}
       icon={KeyRound}
-      why={one.capabilities.length ? `with ${listed(one.capabilities)}` : null}
+      why={one.capabilities.length ? t.review.with(listed(one.capabilities)) : null}
     >
       <span className="mono">{escapeInvisible(one.name)}</span>
-      {one.hosts.length ? ` goes to ${listed(one.hosts)}` : ""}
+      {one.hosts.length ? t.review.goesTo(listed(one.hosts)) : ""}
     </Line>
   );
 }
 
 export function Starts({ wakes }: { wakes: ImpactOf["wakes"] }) {
   return (
-    <Lines title="What starts it" none="Nothing: a person runs it manually.">
+    <Lines title={t.review.whatStartsIt} none={t.review.nothingAPersonRunsIt}>
       {wakes.map((one) => (
-        <Line key={one.type + one.when} icon={Zap} why={`by ${one.by}`}>
+        <Line key={one.type + one.when} icon={Zap} why={t.review.by2(one.by)}>
           {one.when}
-          {one.enabled ? "" : " Switched off."}
+          {one.enabled ? "" : t.review.switchedOff}
         </Line>
       ))}
     </Lines>
@@ -52,28 +55,28 @@ export function Starts({ wakes }: { wakes: ImpactOf["wakes"] }) {
 }
 
 export function Impact({ impact }: { impact?: ImpactOf | null }) {
-  if (!impact?.outside) return <Text size="sm" c="dimmed">Not known yet.</Text>;
+  if (!impact?.outside) return <Text size="sm" c="dimmed">{t.review.notKnownYet2}</Text>;
   return (
     <Stack gap="md">
       <Starts wakes={impact.wakes} />
-      <Lines title="Systems outside" none="None: nothing is sent outside.">
+      <Lines title={t.review.systemsOutside} none={t.review.noneNothingIsSentOutside}>
         {impact.outside.map(outside)}
       </Lines>
-      <Lines title="Waits for a person">
+      <Lines title={t.review.waitsForAPerson}>
         {impact.people.map((one) => (
           <Line key={one.capability} icon={Hand} why={inSteps(one.why)}>
             {escapeInvisible(one.label)}
           </Line>
         ))}
       </Lines>
-      <Lines title="It keeps">
+      <Lines title={t.review.itKeeps}>
         {impact.keeps.map((one) => (
           <Line key={one.kind + one.what} icon={Archive} why={inSteps(one.why)}>
             {capitalize(humanize(one.kind))} {one.what}
           </Line>
         ))}
       </Lines>
-      <Lines title="Secrets it uses">{impact.secrets.map(secret)}</Lines>
+      <Lines title={t.review.secretsItUses}>{impact.secrets.map(secret)}</Lines>
     </Stack>
   );
 }

@@ -12,6 +12,7 @@ import {
   type Forecast,
   isFree,
 } from "./reviewText";
+import { t } from "../strings";
 
 function Figure(
   { label, value, beside }: { label: string; value: string; beside?: string | null },
@@ -29,7 +30,7 @@ function Bar({ label, usual, cap }: { label: string; usual: string; cap: string 
   const most = Number(cap);
   const part = most > 0 ? Math.min(100, (Number(usual) / most) * 100) : 0;
   if (!part) return null;
-  const text = `${label}: ${formatUsd(usual)} of at most ${formatUsd(cap)}`;
+  const text = t.review.ofAtMost(label, formatUsd(usual), formatUsd(cap));
   return (
     <Box>
       <Text size="xs" c="dimmed" mb={2}>{text}</Text>
@@ -51,7 +52,7 @@ function Steps({ steps }: { steps: Forecast["steps"] }) {
     <Box>
       <UnstyledButton onClick={toggle} aria-expanded={isOpen}>
         <Group gap={4}>
-          <Icon size={14} aria-hidden /> <Text size="sm">Step by step</Text>
+          <Icon size={14} aria-hidden /> <Text size="sm">{t.review.stepByStep}</Text>
         </Group>
       </UnstyledButton>
       <Collapse expanded={isOpen}>
@@ -59,7 +60,7 @@ function Steps({ steps }: { steps: Forecast["steps"] }) {
           {steps.map((step) => (
             <Text size="xs" key={step.step_id}>
               <span className="mono">{step.step_id}</span> {Number(step.high)
-                ? `${formatUsd(step.usual)}, up to ${formatUsd(step.high)}. `
+                ? t.review.upTo(formatUsd(step.usual), formatUsd(step.high))
                 : "$0. "}
               <Text span inherit c="dimmed">{step.why}</Text>
             </Text>
@@ -74,11 +75,7 @@ export function Price(
   { forecast, compact = false }: { forecast?: Forecast | null; compact?: boolean },
 ) {
   if (!forecast?.usd_per_run) {
-    return (
-      <Text size="sm" c="dimmed">
-        What it costs could not be looked up just now; its caps hold all the same.
-      </Text>
-    );
+    return <Text size="sm" c="dimmed">{t.review.whatItCostsCouldNot}</Text>;
   }
   const { usd_per_run: one, usd_per_month: month, runs_per_month: often, caps } = forecast;
   if (compact) return <Text size="sm">{forecast.sentence}</Text>;
@@ -86,12 +83,12 @@ export function Price(
     <Stack gap="sm">
       <Group gap="md" align="flex-start">
         <Figure
-          label="One run"
+          label={t.review.oneRun}
           value={describePrice(one, one.basis)}
           beside={describeRange(one, one.basis)}
         />
         <Figure
-          label="A month"
+          label={t.review.aMonth}
           value={describePrice(month, one.basis)}
           beside={describeRange(month, one.basis)}
         />
@@ -99,13 +96,18 @@ export function Price(
       <Text size="sm">{forecast.sentence}</Text>
       {isFree(forecast) ? null : (
         <>
-          <Bar label="One run" usual={one.usual} cap={caps.usd_per_run} />
-          <Bar label="A month" usual={month.usual} cap={caps.usd_per_month} />
+          <Bar label={t.review.oneRun} usual={one.usual} cap={caps.usd_per_run} />
+          <Bar label={t.review.aMonth} usual={month.usual} cap={caps.usd_per_month} />
         </>
       )}
       <Text size="xs" c="dimmed">
-        In a month: {describeRuns(often)}. {often.why} A run may cost at most{" "}
-        {formatUsd(caps.usd_per_run)}. {describeCap(forecast)} {isFree(forecast) ? null : one.why}
+        {t.review.inAMonthARun(
+          describeRuns(often),
+          often.why,
+          formatUsd(caps.usd_per_run),
+          describeCap(forecast),
+          isFree(forecast) ? null : one.why,
+        )}
       </Text>
       {forecast.notes.map((note) => <Text size="xs" c="dimmed" key={note}>{note}</Text>)}
       {isFree(forecast) ? null : <Steps steps={forecast.steps} />}

@@ -16,6 +16,7 @@ import { useEffect, useState } from "react";
 import { ProblemNote, SlowNote } from "../kit/QueryResult";
 import { Firings } from "./Firings";
 import { type Candidate, parseSamples, type Sample, useRehearsal } from "./useRehearsal";
+import { t } from "../strings";
 
 type Props = {
   automationId: string;
@@ -44,27 +45,24 @@ export function RehearsalPanel({ automationId, candidate, hasFired = true, notYe
     if ("samples" in read) void rehearse({ candidate, samples: read.samples as Sample[] });
   };
   return (
-    <Card withBorder radius="lg" p="lg" component="section" aria-label="Rehearsal">
-      <Title order={2} size="h4">Rehearse it</Title>
-      <Text size="sm" c="dimmed" mb="md">
-        See what it would have done with what came in before, with the answers of then. Nothing is
-        saved, written or sent.
-      </Text>
+    <Card withBorder radius="lg" p="lg" component="section" aria-label={t.review.rehearsal}>
+      <Title order={2} size="h4">{t.review.rehearseIt}</Title>
+      <Text size="sm" c="dimmed" mb="md">{t.review.seeWhatItWouldHave}</Text>
       <Stack gap="sm">
         <Group gap="sm" align="flex-end">
           <SegmentedControl
             value={over}
             onChange={setOver}
-            aria-label="Over what it is rehearsed"
-            data={[{ value: "firings", label: "Last firings" }, {
+            aria-label={t.review.overWhatItIsRehearsed}
+            data={[{ value: "firings", label: t.review.lastFirings }, {
               value: "samples",
-              label: "Samples",
+              label: t.review.samples,
             }]}
           />
           {over === "firings"
             ? (
               <Select
-                aria-label="How many firings"
+                aria-label={t.review.howManyFirings}
                 data={MOST}
                 value={last}
                 onChange={(value) => setLast(value ?? "5")}
@@ -80,14 +78,14 @@ export function RehearsalPanel({ automationId, candidate, hasFired = true, notYe
             loading={busy}
             disabled={!!notYet}
           >
-            Rehearse
+            {t.review.rehearse}
           </Button>
         </Group>
         {over === "samples"
           ? (
             <Textarea
-              label="Samples"
-              description="JSON: an object with inputs, with a payload as a trigger would bring it, or a list of them."
+              label={t.review.samples}
+              description={t.review.jsonAnObjectWithInputs}
               value={text}
               onChange={(event) => setText(event.currentTarget.value)}
               error={wrong}
@@ -104,7 +102,7 @@ export function RehearsalPanel({ automationId, candidate, hasFired = true, notYe
           )
           : null}
         {notYet ? <Text size="sm" c="dimmed">{notYet}</Text> : null}
-        {busy && !found ? <SlowNote text="Rehearsing …" /> : null}
+        {busy && !found ? <SlowNote text={t.review.rehearsing} /> : null}
         {problem ? <ProblemNote problem={problem} again={begin} /> : null}
         {found ? <Firings found={found} /> : null}
       </Stack>

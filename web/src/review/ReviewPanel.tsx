@@ -19,6 +19,7 @@ import {
   reviewNotes,
 } from "./reviewText";
 import { escapeInvisible } from "../kit/format";
+import { t } from "../strings";
 
 export function Part({ title, children }: { title: string; children: ReactNode }) {
   return (
@@ -32,12 +33,12 @@ export function Part({ title, children }: { title: string; children: ReactNode }
 export function Overlaps({ overlaps }: { overlaps: Review["overlaps"] }) {
   if (!overlaps?.matches?.length) return null;
   return (
-    <Lines title="Already there">
+    <Lines title={t.review.alreadyThere}>
       {overlaps.matches.map((one) => (
         <Line
           key={one.automation_id}
           icon={Workflow}
-          why={`It ${describeOverlap(one.how, overlaps)}.`}
+          why={t.review.it(describeOverlap(one.how, overlaps))}
         >
           <Anchor
             component={Link}
@@ -89,28 +90,28 @@ export function ReviewPanel(props: Props) {
     <Stack gap="sm">
       {noted.length
         ? (
-          <Part title={`Worth a look (${noted.length})`}>
+          <Part title={t.review.worthALook(noted.length)}>
             <Flags noted={noted} definition={definition} go={go} />
           </Part>
         )
         : null}
-      <Part title="What it costs">
+      <Part title={t.review.whatItCosts}>
         <Price forecast={forecast} compact={compact} />
       </Part>
       {writes.length
         ? (
-          <Part title="What it sends">
+          <Part title={t.review.whatItSends}>
             <Approvals writes={writes} definition={draft} choose={choose} />
           </Part>
         )
         : null}
-      <Part title="How far it reaches">
+      <Part title={t.review.howFarItReaches}>
         <Stack gap="md">
           <Impact impact={review.impact} />
           <Overlaps overlaps={review.overlaps} />
         </Stack>
       </Part>
-      <Part title="What it may do">
+      <Part title={t.review.whatItMayDo}>
         <GrantList grants={review.impact?.grants ?? []} />
       </Part>
       {unsigned || !review.reviewed_by?.note

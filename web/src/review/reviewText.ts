@@ -2,7 +2,8 @@
 
 import type { Answer } from "../api/client";
 import type { Finding } from "../form";
-import { describeLimit, formatCount, formatUsd } from "../kit/format";
+import { describeLimit, formatUsd } from "../kit/format";
+import { t } from "../strings";
 
 export type Proposal = Answer<"get_proposal">;
 export type Question = Proposal["questions"][number];
@@ -17,30 +18,30 @@ type Range = { low: string; usual: string; high: string };
 
 /** A price range; an unknown price is described as such. */
 export function describePrice({ low, usual, high }: Range, basis: string): string {
-  if (basis === "unknown" && Number(usual) === 0) return "not known yet";
-  return low === high ? formatUsd(usual) : `about ${formatUsd(usual)}`;
+  if (basis === "unknown" && Number(usual) === 0) return t.review.notKnownYet;
+  return low === high ? formatUsd(usual) : t.review.about(formatUsd(usual));
 }
 
 /** The range next to the estimate; empty if there is none. */
 export function describeRange({ low, high }: Range, basis: string): string | null {
-  return low === high || basis === "unknown" ? null : `${formatUsd(low)} to ${formatUsd(high)}`;
+  return low === high || basis === "unknown" ? null : t.review.to(formatUsd(low), formatUsd(high));
 }
 
 export function describeRuns({ low, usual, high, basis }: Forecast["runs_per_month"]): string {
-  if (basis === "unknown") return "not known yet";
-  if (basis === "by_hand") return "only by hand";
-  const span = low === high ? "" : ` (${low.toLocaleString("en")} to ${high.toLocaleString("en")})`;
-  return `${formatCount(usual, "run")}${span}`;
+  if (basis === "unknown") return t.review.notKnownYet;
+  if (basis === "by_hand") return t.review.onlyByHand;
+  const span = low === high
+    ? ""
+    : t.review.to2(low.toLocaleString("en"), high.toLocaleString("en"));
+  return `${t.counts.runs(usual)}${span}`;
 }
 
 /** A schedule limits the runs of a month; manual runs are not included. */
 export function describeCap({ caps, runs_per_month: often }: Forecast): string {
   const onSchedule = often.basis === "schedule" &&
     Number(caps.usd_per_month) < 30 * Number(caps.usd_per_day);
-  const most = `At most ${formatUsd(caps.usd_per_day)} a day and ${
-    formatUsd(caps.usd_per_month)
-  } a month`;
-  return onSchedule ? `${most} on its schedule; runs by hand come on top.` : `${most}.`;
+  const most = t.review.atMostADayAnd(formatUsd(caps.usd_per_day), formatUsd(caps.usd_per_month));
+  return onSchedule ? t.review.onItsScheduleRunsBy(most) : `${most}.`;
 }
 
 export function isFree({ usd_per_run: one }: Forecast): boolean {
@@ -49,10 +50,10 @@ export function isFree({ usd_per_run: one }: Forecast): boolean {
 
 /** Who made it, in how many rounds and at what cost, and who reviewed it. */
 export function describeAuthor({ made_by: made, review }: Proposal): string {
-  const usual = made.by === "rules" ? "No model was used." : `${made.model} made it.`;
+  const usual = made.by === "rules" ? t.review.noModelWasUsed : t.review.madeIt(made.model);
   const text = [made.note || usual];
-  if (made.by === "model" && made.rounds > 1) text.push(`It was handed in ${made.rounds} times.`);
-  if (Number(made.cost_usd) > 0) text.push(`Making it cost ${formatUsd(made.cost_usd)}.`);
+  if (made.by === "model" && made.rounds > 1) text.push(t.review.itWasHandedInTimes(made.rounds));
+  if (Number(made.cost_usd) > 0) text.push(t.review.makingItCost(formatUsd(made.cost_usd)));
   if (review.reviewed_by?.note) text.push(review.reviewed_by.note);
   return text.join(" ");
 }
@@ -95,11 +96,14 @@ export function reviewNotes({ problems = [], review }: ReviewedProposal): Review
 }
 
 const HOW: Record<string, string> = {
-  strict: "writes the same list of the same board, and one moment can wake both",
-  board: "writes to the same board",
-  alike: "sounds like it does something alike",
+  strict: t.review.writesTheSameListOf,
+  board: t.review.writesToTheSameBoard,
+  alike: t.review.soundsLikeItDoesSomething,
 };
-const BY: Record<string, string> = { words: ", by their words", meaning: ", by their meaning" };
+const BY: Record<string, string> = {
+  words: t.review.byTheirWords,
+  meaning: t.review.byTheirMeaning,
+};
 
 /** How another automation overlaps with this one. */
 export function describeOverlap(how: string, overlaps: Review["overlaps"]): string {

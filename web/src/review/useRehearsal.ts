@@ -4,6 +4,7 @@ import { useCallback, useRef, useState } from "react";
 import { type Answer, client } from "../api/client";
 import { parseJson } from "../form/text";
 import type { Definition } from "./reviewText";
+import { t } from "../strings";
 
 export type Rehearsal = Answer<"get_rehearsal">;
 export type Firing = Rehearsal["firings"][number];
@@ -68,9 +69,9 @@ type Side = Firing["then"] | Firing["now"];
 
 /** What one side of a firing did, in one line. */
 export function describeEffects(side: Side): string {
-  if (!side) return "not run";
+  if (!side) return t.review.notRun;
   const done = side.deeds.map((one) => `${one.what} ${one.capability}`);
-  return done.length ? done.join(", ") : "changed nothing";
+  return done.length ? done.join(", ") : t.review.changedNothing;
 }
 
 /** Samples as typed: one JSON object, or a list of them. */
@@ -82,7 +83,7 @@ export function parseSamples(text: string): { samples: Sample[] } | { wrong: str
     one !== null && typeof one === "object" && ("inputs" in one || "payload" in one)
   );
   if (!list.length || !fits) {
-    return { wrong: "A sample is an object with inputs, with a payload, or with both." };
+    return { wrong: t.review.aSampleIsAnObject };
   }
   return { samples: list as Sample[] };
 }

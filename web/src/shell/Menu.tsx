@@ -7,6 +7,7 @@ import { isAtLeast, useHasRole, useSession } from "../api/session";
 import { GROUPS, type NavigationEntry } from "./navigation";
 import { useWaitingCount } from "./useWaitingCount";
 import { escapeInvisible } from "../kit/format";
+import { t } from "../strings";
 
 const isHere = (path: string, to: string) =>
   to === "/" ? path === "/" : path === to || path.startsWith(`${to}/`);
@@ -28,7 +29,7 @@ export function SideMenu({ onGo }: { onGo: () => void }) {
       leftSection={<Icon size={17} strokeWidth={1.8} aria-hidden />}
       rightSection={to === "/inbox" && waiting.all
         ? (
-          <Badge size="sm" circle={waiting.all < 10} aria-label={`${waiting.all} waiting`}>
+          <Badge size="sm" circle={waiting.all < 10} aria-label={t.shell.waiting(waiting.all)}>
             {waiting.all < 1_000 ? waiting.all : "999+"}
           </Badge>
         )
@@ -48,12 +49,12 @@ export function SideMenu({ onGo }: { onGo: () => void }) {
             fullWidth
             mb="sm"
           >
-            New automation
+            {t.shell.newAutomation}
           </Button>
         )
         : null}
       <ScrollArea flex={1} type="hover" scrollbarSize={8}>
-        <Stack gap="md" component="nav" aria-label="Screens">
+        <Stack gap="md" component="nav" aria-label={t.shell.screens}>
           {GROUPS.map((group) => (
             <Box key={group.label ?? "first"}>
               {group.label

@@ -2,16 +2,17 @@ import { Button, Container } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { Compass } from "lucide-react";
 import { Empty } from "../kit/Empty";
+import { t } from "../strings";
 
 export function NotFound() {
   return (
     <Container size="sm" pt="xl" component="main">
       <Empty
         icon={Compass}
-        title="There is nothing at this address"
-        actions={<Button component={Link} to="/">Go to the start</Button>}
+        title={t.shell.thereIsNothingAtThis}
+        actions={<Button component={Link} to="/">{t.shell.goToTheStart}</Button>}
       >
-        It may have been moved or removed, or the address was cut short.
+        {t.shell.itMayHaveBeenMoved}
       </Empty>
     </Container>
   );

@@ -9,6 +9,7 @@ import { api } from "../api/client";
 import { isAtLeast, useHasRole, useSession } from "../api/session";
 import { escapeInvisible } from "../kit/format";
 import { GROUPS, MORE } from "./navigation";
+import { t } from "../strings";
 
 const SOON = 160;
 const MOST = 6;
@@ -28,13 +29,13 @@ export function Palette() {
     isAtLeast(who, one.least ?? "viewer")
   );
   const begin: SpotlightActionGroupData = {
-    group: "Begin",
+    group: t.shell.begin,
     actions: mayWrite
       ? [
         {
           id: "new",
-          label: query ? `New automation: ${query}` : "New automation",
-          description: "Describe it in words",
+          label: query ? t.shell.newAutomation2(query) : t.shell.newAutomation,
+          description: t.shell.describeItInWords,
           leftSection: <Plus size={18} />,
           keywords: [query, "create", "make"],
           onClick: () => void navigate({ to: "/new", search: query ? { words: query } : {} }),
@@ -44,17 +45,17 @@ export function Palette() {
   };
   const groups: SpotlightActionGroupData[] = [
     {
-      group: "Go to",
+      group: t.shell.goTo,
       actions: places.map(({ to, label, icon: Icon, description: text }) => ({
         id: to,
-        label: `Go to ${label}`,
+        label: t.shell.goTo2(label),
         description: text,
         leftSection: <Icon size={18} />,
         onClick: go(to),
       })),
     },
     {
-      group: "Found",
+      group: t.shell.found,
       actions: found.map(({ to, label, description: text, icon: Icon }) => ({
         id: to,
         label: escapeInvisible(label),
@@ -82,15 +83,15 @@ export function Palette() {
       // Also while a field is focused: the shortcut types no character.
       tagsToIgnore={[]}
       triggerOnContentEditable
-      nothingFound={pending ? "Looking …" : "Nothing is called so"}
+      nothingFound={pending ? t.shell.looking : t.shell.nothingIsCalledSo}
       onSpotlightClose={choosing.forget}
       highlightQuery
       scrollable
       maxHeight={420}
       searchProps={{
         leftSection: <Search size={18} />,
-        placeholder: "Go to, create, find …",
-        "aria-label": "Go to, create or find",
+        placeholder: t.shell.goToCreateFind,
+        "aria-label": t.shell.goToCreateOrFind,
         onKeyDown: choosing.press,
       }}
     />
@@ -165,7 +166,7 @@ function useFound(text: string): { found: Found[]; pending: boolean } {
     ...(automations.data?.items ?? []).map((one) => ({
       to: `/automations/${one.id}`,
       label: one.name,
-      description: `automation, ${one.state}`,
+      description: t.shell.automation(one.state),
       icon: Zap,
     })),
     ...(boards.data?.boards ?? []).filter((one) => named(one.name)).slice(0, MOST).map((
@@ -173,19 +174,19 @@ function useFound(text: string): { found: Found[]; pending: boolean } {
     ) => ({
       to: `/boards/${one.id}`,
       label: one.name,
-      description: "board",
+      description: t.shell.board,
       icon: Table2,
     })),
     ...(recipes.data?.recipes ?? []).map((one) => ({
       to: `/codex/${one.slug}`,
       label: one.name,
-      description: "recipe",
+      description: t.shell.recipe,
       icon: BookOpen,
     })),
     ...(pages.data?.pages ?? []).map((one) => ({
       to: `/pages/${one.slug}`,
       label: one.title,
-      description: "page",
+      description: t.shell.page,
       icon: FileText,
     })),
   ];

@@ -2,6 +2,7 @@
 
 import { Alert, Loader } from "@mantine/core";
 import { useLost } from "../api/live";
+import { t } from "../strings";
 
 export function Reconnecting() {
   const lost = useLost();
@@ -12,12 +13,11 @@ export function Reconnecting() {
       color="yellow"
       variant="light"
       icon={<Loader size={16} color="yellow" />}
-      title="Reconnecting …"
+      title={t.shell.reconnecting}
       className="reconnecting"
       mb="md"
     >
-      The server does not answer. What you see may be out of date, and what you have written stays
-      here. The page goes on by itself when the server is back.
+      {t.shell.theServerDoesNotAnswer}
     </Alert>
   );
 }

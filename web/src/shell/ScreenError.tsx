@@ -3,6 +3,7 @@
 import { Button, Stack } from "@mantine/core";
 import type { ErrorComponentProps } from "@tanstack/react-router";
 import { ProblemNote } from "../kit/QueryResult";
+import { t } from "../strings";
 
 // After a server update, an open page requests files that no longer exist.
 const isStale = (error: Error) =>
@@ -10,13 +11,13 @@ const isStale = (error: Error) =>
 
 export function ScreenError({ error, reset }: ErrorComponentProps) {
   const shown = error instanceof Error && isStale(error)
-    ? new Error("Mainspring was brought up to date. Load the page again.")
+    ? new Error(t.shell.mainspringWasBroughtUpTo)
     : error;
   return (
     <Stack>
       <ProblemNote problem={shown} again={reset} />
       <Button variant="default" onClick={() => location.reload()} w="fit-content">
-        Load the page again
+        {t.shell.loadThePageAgain}
       </Button>
     </Stack>
   );

@@ -33,6 +33,7 @@ import { UserMenu } from "./UserMenu";
 import { Reconnecting } from "./Reconnecting";
 import { useLinkedWorkspace } from "./useLinkedWorkspace";
 import { redirectToSignIn } from "./signInRedirect";
+import { t } from "../strings";
 
 const SignedOut = lazy(importWhenReachable(() => import("./SignedOut")));
 const HeldWorkspace = lazy(importWhenReachable(() => import("../screens/health/HaltControls")));
@@ -81,7 +82,7 @@ export function Shell() {
     <Center mih="100vh" p="lg">
       {refusal
         ? <ProblemNote problem={refusal} again={() => void session.refetch()} />
-        : <Loader aria-label="Loading" />}
+        : <Loader aria-label={t.shell.loading} />}
     </Center>
   );
 }
@@ -123,7 +124,7 @@ function Inside({ who }: { who: Session }) {
   });
   return (
     <WhoProvider value={who}>
-      <a className="skip-link" href="#content">Skip to the content</a>
+      <a className="skip-link" href="#content">{t.shell.skipToTheContent}</a>
       <AppShell
         navbar={{ width: 248, breakpoint: "sm", collapsed: { mobile: !open } }}
         header={{ height: { base: 54, sm: 0 } }}
@@ -136,7 +137,7 @@ function Inside({ who }: { who: Session }) {
                 opened={open}
                 onClick={toggle}
                 size="sm"
-                aria-label={open ? "Close the menu" : "Open the menu"}
+                aria-label={open ? t.shell.closeTheMenu : t.shell.openTheMenu}
               />
               <Brand />
             </Group>
@@ -145,7 +146,7 @@ function Inside({ who }: { who: Session }) {
               color="gray"
               size="lg"
               onClick={openPalette}
-              aria-label="Search"
+              aria-label={t.shell.search}
             >
               <Search size={18} />
             </ActionIcon>
@@ -154,7 +155,7 @@ function Inside({ who }: { who: Session }) {
         <AppShell.Navbar p="sm">
           <Group justify="space-between" mb="sm" px={4} visibleFrom="sm">
             <Brand />
-            <UnstyledButton onClick={openPalette} aria-label="Ctrl K: search">
+            <UnstyledButton onClick={openPalette} aria-label={t.shell.ctrlKSearch}>
               <Group gap={4} c="dimmed">
                 <Search size={15} aria-hidden /> <Kbd size="xs">Ctrl K</Kbd>
               </Group>
@@ -188,7 +189,7 @@ function Brand() {
   return (
     <Link to="/" className="row-link" style={{ background: "none" }}>
       <Group gap={8}>
-        <Mark /> <Text fw={650}>Mainspring</Text>
+        <Mark /> <Text fw={650}>{t.shell.mainspring}</Text>
       </Group>
     </Link>
   );

@@ -8,10 +8,11 @@ import type { Session } from "../api/session";
 import { clearAll } from "../kit/unsentInput";
 import { PasswordForm } from "../screens/sign-in/PasswordForm";
 import { redirectToSignIn } from "./signInRedirect";
+import { t } from "../strings";
 
 type Props = { who: Session; onBack: () => void };
 
-const WORDS = "Your session is over. Sign in to go on where you are; what you have written stays.";
+const WORDS = t.shell.yourSessionIsOverSign;
 
 export default function SignedOut({ who, onBack }: Props) {
   const back = async (now: Session) => {
@@ -45,14 +46,14 @@ export default function SignedOut({ who, onBack }: Props) {
       withCloseButton={false}
       closeOnEscape={false}
       closeOnClickOutside={false}
-      title="You were signed out"
+      title={t.shell.youWereSignedOut}
       centered
     >
       <PasswordForm email={knownEmail(who)} text={WORDS} onIn={back} within />
       <Group mt="md" gap="md">
-        <Anchor size="sm" href="/sign-in" target="_blank">Sign in in another tab</Anchor>
+        <Anchor size="sm" href="/sign-in" target="_blank">{t.shell.signInInAnotherTab}</Anchor>
         <Anchor component="button" type="button" size="sm" onClick={redirectToSignIn}>
-          Leave this screen
+          {t.shell.leaveThisScreen}
         </Anchor>
       </Group>
     </Modal>

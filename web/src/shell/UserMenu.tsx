@@ -18,11 +18,12 @@ import { useAction } from "../kit/useAction";
 import { switchWorkspace } from "./switchWorkspace";
 import { clearAll } from "../kit/unsentInput";
 import { escapeInvisible } from "../kit/format";
+import { t } from "../strings";
 
 const SCHEMES = [
-  { value: "light", label: "Light", icon: Sun },
-  { value: "dark", label: "Dark", icon: Moon },
-  { value: "auto", label: "As the system", icon: Monitor },
+  { value: "light", label: t.shell.light, icon: Sun },
+  { value: "dark", label: t.shell.dark, icon: Moon },
+  { value: "auto", label: t.shell.asTheSystem, icon: Monitor },
 ] as const;
 
 export function UserMenu() {
@@ -30,7 +31,7 @@ export function UserMenu() {
   const navigate = useNavigate();
   const { act } = useAction();
   const { colorScheme, setColorScheme } = useMantineColorScheme();
-  const name = isUnnamed(who.user) ? "Owner" : who.user.name || who.user.email;
+  const name = isUnnamed(who.user) ? t.shell.owner : who.user.name || who.user.email;
   const look = (id: string) => act(() => switchWorkspace(id, () => navigate({ to: "/" })));
   const leave = () =>
     act(async () => {
@@ -55,26 +56,28 @@ export function UserMenu() {
         </UnstyledButton>
       </Menu.Target>
       <Menu.Dropdown>
-        <Menu.Label>Workspaces</Menu.Label>
+        <Menu.Label>{t.shell.workspaces}</Menu.Label>
         {who.workspaces.map((one) => (
           <Menu.Item
             key={one.id}
             onClick={() => one.id !== who.workspace.id && void look(one.id)}
             rightSection={one.id === who.workspace.id
-              ? <Check size={14} aria-label="this one" />
+              ? <Check size={14} aria-label={t.shell.thisOne} />
               : null}
           >
             {escapeInvisible(one.name)}
           </Menu.Item>
         ))}
         <Menu.Divider />
-        <Menu.Label>Appearance</Menu.Label>
+        <Menu.Label>{t.shell.appearance}</Menu.Label>
         {SCHEMES.map(({ value, label, icon: Icon }) => (
           <Menu.Item
             key={value}
             leftSection={<Icon size={14} />}
             onClick={() => setColorScheme(value)}
-            rightSection={colorScheme === value ? <Check size={14} aria-label="chosen" /> : null}
+            rightSection={colorScheme === value
+              ? <Check size={14} aria-label={t.shell.chosen} />
+              : null}
           >
             {label}
           </Menu.Item>
@@ -84,10 +87,10 @@ export function UserMenu() {
           leftSection={<Settings size={14} />}
           onClick={() => void navigate({ to: "/settings" })}
         >
-          Settings
+          {t.shell.settings}
         </Menu.Item>
         <Menu.Item leftSection={<LogOut size={14} />} onClick={() => void leave()}>
-          Sign out
+          {t.shell.signOut}
         </Menu.Item>
       </Menu.Dropdown>
     </Menu>

@@ -21,6 +21,7 @@ import {
   Zap,
 } from "lucide-react";
 import type { Role } from "../api/session";
+import { t } from "../strings";
 
 export type NavigationEntry = {
   to: string;
@@ -36,104 +37,124 @@ export const GROUPS: Group[] = [
   {
     label: null,
     places: [
-      { to: "/", label: "Home", icon: House, description: "what waits for you" },
-      { to: "/inbox", label: "Inbox", icon: Inbox, description: "drafts, questions and failures" },
+      { to: "/", label: t.shell.home, icon: House, description: t.shell.whatWaitsForYou },
+      {
+        to: "/inbox",
+        label: t.shell.inbox,
+        icon: Inbox,
+        description: t.shell.draftsQuestionsAndFailures,
+      },
       {
         to: "/automations",
-        label: "Automations",
+        label: t.shell.automations,
         icon: Zap,
-        description: "everything that runs by itself",
+        description: t.shell.everythingThatRunsByItself,
       },
       {
         to: "/runs",
-        label: "Runs",
+        label: t.shell.runs,
         icon: Activity,
-        description: "what happened, and what happens now",
+        description: t.shell.whatHappenedAndWhatHappens,
       },
     ],
   },
   {
-    label: "Library",
+    label: t.shell.library,
     places: [
       {
         to: "/codex",
-        label: "Codex",
+        label: t.shell.codex,
         icon: BookOpen,
-        description: "recipes that work as they are",
+        description: t.shell.recipesThatWorkAsThey,
       },
       {
         to: "/boards",
-        label: "Boards",
+        label: t.shell.boards,
         icon: Table2,
-        description: "rows that people and runs keep",
+        description: t.shell.rowsThatPeopleAndRuns,
       },
       {
         to: "/pages",
-        label: "Pages",
+        label: t.shell.pages,
         icon: FileText,
-        description: "what was read, to be found again",
+        description: t.shell.whatWasReadToBe,
       },
       {
         to: "/workflows",
-        label: "Workflows",
+        label: t.shell.workflows,
         icon: Workflow,
-        description: "people, numbers and dates",
+        description: t.shell.peopleNumbersAndDates,
       },
     ],
   },
   {
-    label: "Connections",
+    label: t.shell.connections,
     places: [
-      { to: "/integrations", label: "Integrations", icon: Blocks, description: "accounts outside" },
-      { to: "/models", label: "Models", icon: Cpu, description: "what agents think with" },
+      {
+        to: "/integrations",
+        label: t.shell.integrations,
+        icon: Blocks,
+        description: t.shell.accountsOutside,
+      },
+      { to: "/models", label: t.shell.models, icon: Cpu, description: t.shell.whatAgentsThinkWith },
       {
         to: "/secrets",
-        label: "Secrets",
+        label: t.shell.secrets,
         icon: KeyRound,
-        description: "written once, never shown",
+        description: t.shell.writtenOnceNeverShown,
         least: "editor",
       },
       {
         to: "/connect",
-        label: "MCP clients",
+        label: t.shell.mcpClients,
         icon: Plug,
-        description: "your assistant, connected",
+        description: t.shell.yourAssistantConnected,
       },
     ],
   },
   {
-    label: "House",
+    label: t.shell.house,
     places: [
       {
         to: "/costs",
-        label: "Costs",
+        label: t.shell.costs,
         icon: ChartColumn,
-        description: "by automation, model and day",
+        description: t.shell.byAutomationModelAndDay,
       },
       {
         to: "/audit",
-        label: "Audit log",
+        label: t.shell.auditLog,
         icon: ScrollText,
-        description: "who did what",
+        description: t.shell.whoDidWhat,
         least: "admin",
       },
       {
         to: "/health",
-        label: "System health",
+        label: t.shell.systemHealth,
         icon: Unplug,
-        description: "whether all of it works",
+        description: t.shell.whetherAllOfItWorks,
       },
       {
         to: "/settings",
-        label: "Settings",
+        label: t.shell.settings,
         icon: Settings,
-        description: "you, members and tokens",
+        description: t.shell.youMembersAndTokens,
       },
     ],
   },
 ];
 
 export const MORE: NavigationEntry[] = [
-  { to: "/settings/members", label: "Members", icon: Users, description: "people and their roles" },
-  { to: "/settings/tokens", label: "Tokens", icon: KeyRound, description: "for programs" },
+  {
+    to: "/settings/members",
+    label: t.shell.members,
+    icon: Users,
+    description: t.shell.peopleAndTheirRoles,
+  },
+  {
+    to: "/settings/tokens",
+    label: t.shell.tokens,
+    icon: KeyRound,
+    description: t.shell.forPrograms,
+  },
 ];

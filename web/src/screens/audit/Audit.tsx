@@ -27,10 +27,11 @@ import { Json } from "../../kit/Json";
 import { Timestamp } from "../../kit/Timestamp";
 import { PageHead } from "../../kit/PageHead";
 import "../../kit/ruled.css";
-import { escapeInvisible, formatCount } from "../../kit/format";
+import { escapeInvisible } from "../../kit/format";
 import { Filters } from "./Filters";
 import { type AuditFilters, toQuery } from "./auditQuery";
 import { asLines, type Entry, type Names, sentenceOf } from "./sentences";
+import { t } from "../../strings";
 
 const PAGE = 50;
 const NAMED = 100;
@@ -41,10 +42,9 @@ export default function Audit() {
     <>
       {may ? <Log /> : (
         <>
-          <PageHead title="Audit log" />
-          <Empty icon={ScrollText} title="Admins read the audit log">
-            Your role here is not enough to read who did what. Whoever owns the workspace can change
-            that under members.
+          <PageHead title={t.audit.auditLog} />
+          <Empty icon={ScrollText} title={t.audit.adminsReadTheAuditLog}>
+            {t.audit.yourRoleHereIsNot}
           </Empty>
         </>
       )}
@@ -99,8 +99,8 @@ function Log() {
   return (
     <>
       <PageHead
-        title="Audit log"
-        sub="Who did what in this workspace, and who was refused. Entries are added and never changed."
+        title={t.audit.auditLog}
+        sub={t.audit.whoDidWhatInThis}
         right={
           <>
             <Button
@@ -109,11 +109,11 @@ function Log() {
               leftSection={<Download size={15} />}
               onClick={() => download("audit.jsonl", asLines(shown ?? []), "application/jsonl")}
             >
-              Export what is shown
+              {t.audit.exportWhatIsShown}
             </Button>
             <CopyAs
               operations={[{
-                label: "Read the log",
+                label: t.audit.readTheLog,
                 operation: { method: "GET", path },
               }]}
             />
@@ -128,7 +128,7 @@ function Log() {
         {entries.data && entries.error ? <ProblemNote problem={entries.error} /> : null}
         <Group justify="space-between">
           <Text size="sm" c="dimmed">
-            {shown ? `${formatCount(shown.length, "entry", "entries")} shown` : ""}
+            {shown ? t.audit.entryShown(shown.length) : ""}
           </Text>
           {entries.hasNextPage
             ? (
@@ -137,7 +137,7 @@ function Log() {
                 loading={entries.isFetchingNextPage}
                 onClick={() => void entries.fetchNextPage()}
               >
-                Load more
+                {t.audit.loadMore}
               </Button>
             )
             : null}
@@ -150,8 +150,8 @@ function Log() {
 function Entries({ entries, names }: { entries: Entry[]; names: Names }) {
   if (!entries.length) {
     return (
-      <Empty icon={ScrollText} title="Nothing fits">
-        Everything that changes something here leaves an entry. Choose other filters, or none.
+      <Empty icon={ScrollText} title={t.audit.nothingFits}>
+        {t.audit.everythingThatChangesSomethingHere}
       </Empty>
     );
   }
@@ -172,7 +172,7 @@ function EntryLine({ entry, names }: { entry: Entry; names: Names }) {
         <UnstyledButton
           onClick={toggle}
           aria-expanded={open}
-          aria-label={`Details of ${entry.action}`}
+          aria-label={t.audit.detailsOf(entry.action)}
           pt={3}
         >
           <Chevron size={16} aria-hidden />
@@ -191,11 +191,7 @@ function EntryLine({ entry, names }: { entry: Entry; names: Names }) {
               : <b>{escapeInvisible(thing.label)}</b>
             : null} <Text span size="sm" c="dimmed">{rest}</Text>
           {entry.detail.approve_token === true
-            ? (
-              <Badge ml="xs" variant="light" color="red" tt="none">
-                by a token that may approve
-              </Badge>
-            )
+            ? <Badge ml="xs" variant="light" color="red" tt="none">{t.audit.byATokenThatMay}</Badge>
             : null}
         </Text>
         <Timestamp at={entry.at} />
@@ -223,9 +219,13 @@ function Detail({ entry }: { entry: Entry }) {
   );
   return (
     <Stack gap="sm">
-      <Json value={entry} label="The entry" />
+      <Json value={entry} label={t.audit.theEntry} />
       {called
-        ? <QueryResult of={call}>{(found) => <Json value={found} label="The call" />}</QueryResult>
+        ? (
+          <QueryResult of={call}>
+            {(found) => <Json value={found} label={t.audit.theCall} />}
+          </QueryResult>
+        )
         : null}
     </Stack>
   );

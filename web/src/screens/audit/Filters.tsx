@@ -6,6 +6,7 @@ import { useState } from "react";
 import { api } from "../../api/client";
 import { useUrlState } from "../../kit/urlState";
 import { KNOWN_ACTIONS } from "./sentences";
+import { t } from "../../strings";
 
 const SOON = 300;
 
@@ -25,8 +26,8 @@ export function Filters() {
     <Group align="flex-end" gap="sm">
       <Autocomplete
         flex="1 1 12rem"
-        label="What was done"
-        placeholder="Anything"
+        label={t.audit.whatWasDone}
+        placeholder={t.audit.anything}
         data={[...KNOWN_ACTIONS]}
         limit={30}
         value={action}
@@ -37,24 +38,22 @@ export function Filters() {
       />
       <Select
         flex="1 1 10rem"
-        label="By whom"
-        placeholder="Anybody"
+        label={t.audit.byWhom}
+        placeholder={t.audit.anybody}
         clearable
         searchable
-        data={known
-          ? people
-          : [...people, { value: actor, label: "A run, or somebody who is gone" }]}
+        data={known ? people : [...people, { value: actor, label: t.audit.aRunOrSomebodyWho }]}
         value={actor ?? null}
         onChange={(value) => change({ actor: value ?? undefined })}
       />
       <TextInput
-        label="From"
+        label={t.audit.from}
         type="date"
         value={address.from ?? ""}
         onChange={(event) => change({ from: event.currentTarget.value || undefined })}
       />
       <TextInput
-        label="To"
+        label={t.audit.to}
         type="date"
         value={address.to ?? ""}
         onChange={(event) => change({ to: event.currentTarget.value || undefined })}
@@ -73,7 +72,7 @@ export function Filters() {
               });
             }}
           >
-            Clear
+            {t.audit.clear}
           </Button>
         )
         : null}

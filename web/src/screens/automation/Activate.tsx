@@ -20,22 +20,23 @@ import {
 import { AdditionText } from "../../review/AdditionText";
 import { Permissions } from "./Permissions";
 import type { Detail } from "./automationText";
+import { t } from "../../strings";
 
 const MOST_FLAGS = 5;
 const ORIGINS: Record<string, string> = {
-  create: "A program created it. It starts nothing until you agree.",
-  install: "It was installed from a recipe.",
-  upgrade: "An upgrade lets it do more than was agreed to.",
-  import: "It was imported from a file.",
-  edit: "A program changed it. It starts nothing until you agree.",
+  create: t.automation.aProgramCreatedItIt,
+  install: t.automation.itWasInstalledFromA,
+  upgrade: t.automation.anUpgradeLetsItDo,
+  import: t.automation.itWasImportedFromA,
+  edit: t.automation.aProgramChangedItIt,
 };
 
 export function ConsentNote({ consent, children }: { consent: Consent; children?: ReactNode }) {
   return (
-    <Alert color="yellow" variant="light" title="Do you agree to what it may do?">
+    <Alert color="yellow" variant="light" title={t.automation.doYouAgreeToWhat}>
       <Text size="sm">
         {ORIGINS[consent.origin] ?? ""}
-        {consent.status === "refused" ? " It was refused before." : ""}
+        {consent.status === "refused" ? t.automation.itWasRefusedBefore : ""}
       </Text>
       <List size="sm" my="xs" className="wrap-anywhere">
         {consent.additions.map((one) => (
@@ -52,13 +53,9 @@ export function ConsentNote({ consent, children }: { consent: Consent; children?
 export function Price({ id }: { id: string }) {
   const forecast = useForecast(id);
   if (forecast.error) {
-    return (
-      <Text size="sm">
-        What it costs could not be looked up just now; its caps hold all the same.
-      </Text>
-    );
+    return <Text size="sm">{t.automation.whatItCostsCouldNot}</Text>;
   }
-  if (!forecast.data) return <SlowNote text="Working out what it costs …" />;
+  if (!forecast.data) return <SlowNote text={t.automation.workingOutWhatItCosts} />;
   const { sentence, notes, runs_per_month: runs, usd_per_run: price } = forecast.data;
   return (
     <Stack gap={4}>
@@ -82,14 +79,14 @@ function Flags({ id }: { id: string }) {
   );
   return (
     <Stack gap={4}>
-      <Title order={3} size="h5">Worth a look</Title>
+      <Title order={3} size="h5">{t.automation.worthALook}</Title>
       <List size="sm">
         {ranked.slice(0, MOST_FLAGS).map((one) => (
           <List.Item key={one.text}>{one.text} {one.suggestion ?? ""}</List.Item>
         ))}
       </List>
       {ranked.length > MOST_FLAGS
-        ? <Text size="xs" c="dimmed">and {ranked.length - MOST_FLAGS} more</Text>
+        ? <Text size="xs" c="dimmed">{t.automation.andMore(ranked.length - MOST_FLAGS)}</Text>
         : null}
     </Stack>
   );
@@ -103,7 +100,7 @@ async function start(automation: Detail, consent: Consent | null): Promise<strin
       409,
       {
         code: "overtaken",
-        detail: `Version ${now!.version} was saved meanwhile. Close this and look at it first.`,
+        detail: t.automation.versionWasSavedMeanwhileClose(now!.version),
       } as Problem["document"],
     );
   }
@@ -112,7 +109,7 @@ async function start(automation: Detail, consent: Consent | null): Promise<strin
     params,
     body: consent ? { digest: consent.digest } : {},
   });
-  return ["It is active.", ...data!.warnings.map((one) => one.detail)].join(" ");
+  return [t.automation.itIsActive, ...data!.warnings.map((one) => one.detail)].join(" ");
 }
 
 function Body({ automation, close }: { automation: Detail; close: () => void }) {
@@ -141,13 +138,9 @@ function Body({ automation, close }: { automation: Detail; close: () => void }) 
     <Stack>
       {consent ? <ConsentNote consent={consent} /> : null}
       <Stack gap={4}>
-        <Title order={3} size="h5">What starts it</Title>
+        <Title order={3} size="h5">{t.automation.whatStartsIt}</Title>
         {triggers.data && !live.length
-          ? (
-            <Text size="sm">
-              It has no trigger that is on: it runs only when a person starts it.
-            </Text>
-          )
+          ? <Text size="sm">{t.automation.itHasNoTriggerThat}</Text>
           : null}
         <List size="sm">
           {live.map((one) => <List.Item key={one.id}>{capitalize(describeTrigger(one))}
@@ -155,24 +148,24 @@ function Body({ automation, close }: { automation: Detail; close: () => void }) 
         </List>
       </Stack>
       <Stack gap={4}>
-        <Title order={3} size="h5">What it costs</Title>
+        <Title order={3} size="h5">{t.automation.whatItCosts}</Title>
         <Price id={automation.id} />
       </Stack>
       <Stack gap={4}>
-        <Title order={3} size="h5">What it may do</Title>
+        <Title order={3} size="h5">{t.automation.whatItMayDo}</Title>
         <Permissions automation={automation} />
       </Stack>
       <Flags id={automation.id} />
       {problem ? <ProblemNote problem={problem} /> : null}
       <Group justify="flex-end" gap="xs">
-        <Button variant="default" onClick={close}>Not now</Button>
+        <Button variant="default" onClick={close}>{t.automation.notNow}</Button>
         <Button
           onClick={() => void go()}
           loading={busy}
           disabled={isLoading}
           data-autofocus
         >
-          {consent ? "Agree and activate" : "Activate"}
+          {consent ? t.automation.agreeAndActivate : t.automation.activate}
         </Button>
       </Group>
     </Stack>
@@ -181,7 +174,7 @@ function Body({ automation, close }: { automation: Detail; close: () => void }) 
 
 export function ActivateModal({ id, close }: { id: string; close: () => void }) {
   const query = useAutomation(id);
-  const title = query.data ? `Activate ${query.data.name}?` : "Activate";
+  const title = query.data ? t.automation.activate2(query.data.name) : t.automation.activate;
   return (
     <Modal opened onClose={close} title={title} size="lg" centered>
       <QueryResult of={query}>

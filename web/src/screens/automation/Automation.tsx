@@ -18,14 +18,15 @@ import { Settings } from "./Settings";
 import { Triggers } from "./Triggers";
 import { Versions } from "./Versions";
 import type { Detail } from "./automationText";
+import { t } from "../../strings";
 
 const TABS = [
-  { name: "overview", label: "Overview", Part: Overview },
-  { name: "triggers", label: "Triggers", Part: Triggers },
-  { name: "versions", label: "Versions", Part: Versions },
-  { name: "grants", label: "Grants", Part: Grants },
-  { name: "runs", label: "Runs", Part: RunsTab },
-  { name: "settings", label: "Settings", Part: Settings },
+  { name: "overview", label: t.automation.overview, Part: Overview },
+  { name: "triggers", label: t.automation.triggers, Part: Triggers },
+  { name: "versions", label: t.automation.versions, Part: Versions },
+  { name: "grants", label: t.automation.grants, Part: Grants },
+  { name: "runs", label: t.automation.runs, Part: RunsTab },
+  { name: "settings", label: t.automation.settings2, Part: Settings },
 ];
 
 /** Redirects old links that named a run in the fragment; runs have their own screen now. */
@@ -40,14 +41,16 @@ function useOldLinks(): void {
 function AutomationNotFound() {
   return (
     <>
-      <PageHead title="Automation" back={{ to: "/automations", label: "Automations" }} />
+      <PageHead
+        title={t.automation.automation2}
+        back={{ to: "/automations", label: t.automation.automations }}
+      />
       <Empty
         icon={SearchX}
-        title="It is not here"
-        actions={<Button component={Link} to="/automations">Go to the list</Button>}
+        title={t.automation.itIsNotHere}
+        actions={<Button component={Link} to="/automations">{t.automation.goToTheList}</Button>}
       >
-        It may stand in another of your workspaces: choose that one in the menu, below your name,
-        and open the link again.
+        {t.automation.itMayStandInAnother}
       </Empty>
     </>
   );

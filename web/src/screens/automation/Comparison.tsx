@@ -5,15 +5,16 @@ import { useState } from "react";
 import { api, type Schemas } from "../../api/client";
 import { Diff } from "../../code";
 import { QueryResult } from "../../kit/QueryResult";
-import { escapeInvisible, formatCount } from "../../kit/format";
+import { escapeInvisible } from "../../kit/format";
 import { describeGrant } from "./automationText";
+import { t } from "../../strings";
 
 type Change = Schemas["ChangeShape"];
 const WORDS: Record<Change["op"], string> = {
-  add: "New",
-  remove: "Gone",
-  replace: "Changed",
-  move: "Moved",
+  add: t.automation.new,
+  remove: t.automation.gone,
+  replace: t.automation.changed,
+  move: t.automation.moved,
 };
 const COLORS: Record<Change["op"], string> = {
   add: "teal",
@@ -38,11 +39,7 @@ function Line({ change }: { change: Change }) {
         </Badge>
         <Code>{change.pointer || "/"}</Code>
         {change.op === "move"
-          ? (
-            <Text span size="sm">
-              from <Code>{change.from}</Code>
-            </Text>
-          )
+          ? <Text span size="sm">{t.automation.from(<Code>{change.from}</Code>)}</Text>
           : null}
       </Group>
       {change.op === "remove" || change.op === "replace"
@@ -93,7 +90,7 @@ function Lines({ id, from, to }: Props) {
             <Diff
               before={JSON.stringify(old.definition, null, 2)}
               after={JSON.stringify(now.definition, null, 2)}
-              label={`What changes from version ${from} to version ${to}`}
+              label={t.automation.whatChangesFromVersionTo(from, to)}
             />
           )}
         </QueryResult>
@@ -113,21 +110,21 @@ export function Comparison({ id, from, to }: Props) {
     <QueryResult of={query}>
       {({ changes, widened, narrowed }) => (
         <Stack gap="sm">
-          <Grants title="It may then, and may not now" grants={widened} color="yellow" />
-          <Grants title="It may no longer" grants={narrowed} color="teal" />
+          <Grants title={t.automation.itMayThenAndMay} grants={widened} color="yellow" />
+          <Grants title={t.automation.itMayNoLonger} grants={narrowed} color="teal" />
           <Group justify="space-between">
             <Text size="sm" c="dimmed">
-              {changes.length ? formatCount(changes.length, "difference") : "Both say the same."}
+              {changes.length ? t.counts.differences(changes.length) : t.automation.bothSayTheSame}
             </Text>
             <SegmentedControl
               size="xs"
               value={shown}
               onChange={setShown}
-              data={[{ value: "changes", label: "Changes" }, {
+              data={[{ value: "changes", label: t.automation.changes }, {
                 value: "lines",
-                label: "Lines",
+                label: t.automation.lines,
               }]}
-              aria-label="How the differences are shown"
+              aria-label={t.automation.howTheDifferencesAreShown}
             />
           </Group>
           {shown === "lines"
@@ -142,7 +139,7 @@ export function Comparison({ id, from, to }: Props) {
           {shown === "changes" && changes.length > MOST
             ? (
               <Text size="sm" c="dimmed">
-                and {changes.length - MOST} more: the lines show all of them.
+                {t.automation.andMoreTheLinesShow(changes.length - MOST)}
               </Text>
             )
             : null}

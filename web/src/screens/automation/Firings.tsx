@@ -12,7 +12,8 @@ import { Json } from "../../kit/Json";
 import { byCursor } from "../../kit/paging";
 import { Timestamp } from "../../kit/Timestamp";
 import { Status } from "../../kit/Status";
-import { capitalize, formatCount, humanize } from "../../kit/format";
+import { capitalize, humanize } from "../../kit/format";
+import { t } from "../../strings";
 
 type Trigger = Schemas["TriggerShape"];
 const ONE = "/api/v1/automations/{automation_id}/triggers/{slug}" as const;
@@ -27,14 +28,13 @@ export function LastPayload({ trigger }: { trigger: Trigger }) {
   const may = useHasRole("operator");
   const { busy, act } = useAction();
   if (statusOf(query.error) === 404) {
-    return <Text size="sm" c="dimmed">Nothing has come in yet.</Text>;
+    return <Text size="sm" c="dimmed">{t.automation.nothingHasComeInYet}</Text>;
   }
   const again = async (run_id: string) => {
     const yes = await confirm({
-      title: "Run it now with this?",
-      message:
-        "It is a run for real, by the version in force now, given exactly what came in last.",
-      yes: "Run it for real",
+      title: t.automation.runItNowWithThis,
+      message: t.automation.itIsARunFor,
+      yes: t.automation.runItForReal,
     });
     if (!yes) return;
     await act(async () => {
@@ -50,9 +50,7 @@ export function LastPayload({ trigger }: { trigger: Trigger }) {
       {(last) => (
         <Stack gap="xs">
           <Group gap="xs" justify="space-between">
-            <Text size="sm" c="dimmed">
-              Came in <Timestamp at={last.at} />
-            </Text>
+            <Text size="sm" c="dimmed">{t.automation.cameIn(<Timestamp at={last.at} />)}</Text>
             {may
               ? (
                 <Button
@@ -61,12 +59,12 @@ export function LastPayload({ trigger }: { trigger: Trigger }) {
                   loading={busy}
                   onClick={() => void again(last.run_id)}
                 >
-                  Use it to run now…
+                  {t.automation.useItToRunNow}
                 </Button>
               )
               : null}
           </Group>
-          <Json value={last.payload} label="what came in last" most={240} />
+          <Json value={last.payload} label={t.automation.whatCameInLast} most={240} />
         </Stack>
       )}
     </QueryResult>
@@ -77,10 +75,12 @@ function One({ at, run_id, status, reason, moments }: Schemas["Moment"]) {
   return (
     <Group gap="sm" wrap="nowrap">
       <Timestamp at={at} />
-      {status ? <Status value={status} /> : <Status value="skipped" label="did not fire" />}
+      {status
+        ? <Status value={status} />
+        : <Status value="skipped" label={t.automation.didNotFire} />}
       <Text size="sm" c="dimmed" style={{ flex: 1 }}>
         {reason ? capitalize(humanize(reason)) : ""}
-        {moments > 1 ? ` (${formatCount(moments, "moment")})` : ""}
+        {moments > 1 ? ` (${t.counts.moments(moments)})` : ""}
       </Text>
       {run_id
         ? (
@@ -88,9 +88,9 @@ function One({ at, run_id, status, reason, moments }: Schemas["Moment"]) {
             component={Link}
             to={`/runs/${run_id}`}
             size="sm"
-            aria-label={`Look at the run of ${at}`}
+            aria-label={t.automation.lookAtTheRunOf(at)}
           >
-            Run
+            {t.automation.run}
           </Anchor>
         )
         : null}
@@ -109,7 +109,7 @@ export function Firings({ trigger }: { trigger: Trigger }) {
       {({ pages: read }) => {
         const items = read.flatMap((one) => one.items);
         if (!items.length) {
-          return <Text size="sm" c="dimmed">It has not gone off yet.</Text>;
+          return <Text size="sm" c="dimmed">{t.automation.itHasNotGoneOff}</Text>;
         }
         return (
           <Stack gap={6}>
@@ -123,7 +123,7 @@ export function Firings({ trigger }: { trigger: Trigger }) {
                     loading={pages.isFetchingNextPage}
                     onClick={() => void pages.fetchNextPage()}
                   >
-                    Show more
+                    {t.automation.showMore}
                   </Button>
                 </Group>
               )

@@ -9,10 +9,11 @@ import { useHasRole } from "../../api/session";
 import { QueryResult } from "../../kit/QueryResult";
 import { Empty } from "../../kit/Empty";
 import { Timestamp } from "../../kit/Timestamp";
-import { formatCount, formatDate } from "../../kit/format";
+import { formatDate } from "../../kit/format";
 import { useGrants } from "./queries";
 import { Grant, Secrets } from "./Permissions";
 import { type Detail, isOwn } from "./automationText";
+import { t } from "../../strings";
 
 type Use = Schemas["GrantUse"];
 
@@ -20,15 +21,15 @@ function Used({ use }: { use: Use }) {
   return use.calls
     ? (
       <Stack gap={0} align="flex-end" style={{ flex: "none" }}>
-        <Text size="sm" className="numbers">{formatCount(use.calls, "call")}</Text>
+        <Text size="sm" className="numbers">{t.counts.calls(use.calls)}</Text>
         <Text size="xs" c="dimmed">
-          last <Timestamp at={use.last_used_at} size="xs" />
+          {t.automation.last(<Timestamp at={use.last_used_at} size="xs" />)}
         </Text>
       </Stack>
     )
     : (
       <Badge variant="light" color="gray" tt="none" radius="sm" style={{ flex: "none" }}>
-        not used
+        {t.automation.notUsed}
       </Badge>
     );
 }
@@ -65,12 +66,10 @@ function Unused({ automation, unused, runs }: { automation: Detail; unused: Use[
       variant="light"
       color="yellow"
       icon={<ShieldCheck size={16} />}
-      title={`${formatCount(unused.length, "grant")} not used`}
+      title={t.automation.grantNotUsed(unused.length)}
     >
       <Text size="sm">
-        None of the {formatCount(runs, "run")} that were looked at made use of{" "}
-        <span className="mono">{names.join(", ")}</span>. An automation that may do less can do less
-        harm. One that is called seldom may still need it.
+        {t.automation.noneOfTheRunThat(runs, <span className="mono">{names.join(", ")}</span>)}
       </Text>
       {may
         ? (
@@ -81,7 +80,7 @@ function Unused({ automation, unused, runs }: { automation: Detail; unused: Use[
             component={Link}
             to={`/automations/${automation.id}/edit?at=/grants`}
           >
-            Take them away in the editor
+            {t.automation.takeThemAwayInThe}
           </Button>
         )
         : null}
@@ -101,16 +100,14 @@ export function Grants({ automation }: { automation: Detail }) {
           <Stack>
             <Text size="sm" c="dimmed">
               {runs && since
-                ? `Looked at: its latest ${formatCount(runs, "run")} for real, since ${
-                  formatDate(since)
-                }.`
-                : "It has not run for real yet, so nothing is known of what it uses."}
+                ? t.automation.lookedAtItsLatestRun(runs, formatDate(since))
+                : t.automation.itHasNotRunFor}
             </Text>
             <Unused automation={automation} unused={unused} runs={runs} />
             {used.length
               ? (
                 <Stack gap="xs">
-                  <Title order={2} size="h5">Used</Title>
+                  <Title order={2} size="h5">{t.automation.used}</Title>
                   <Rows items={used} automation={automation} />
                 </Stack>
               )
@@ -118,17 +115,14 @@ export function Grants({ automation }: { automation: Detail }) {
             {unused.length
               ? (
                 <Stack gap="xs">
-                  <Title order={2} size="h5">Not used so far</Title>
+                  <Title order={2} size="h5">{t.automation.notUsedSoFar}</Title>
                   <Rows items={unused} automation={automation} />
                 </Stack>
               )
               : null}
             {shown.length ? null : (
-              <Empty icon={ShieldCheck} title="It may call nothing">
-                It works with its own steps alone
-                {items.length
-                  ? ", a small memory of its own, and what it knows of its failures"
-                  : ""}.
+              <Empty icon={ShieldCheck} title={t.automation.itMayCallNothing}>
+                {t.automation.itWorksWithItsOwn(Boolean(items.length))}
               </Empty>
             )}
             <Secrets automation={automation} />

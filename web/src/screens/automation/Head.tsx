@@ -15,13 +15,14 @@ import { ActivateModal } from "./Activate";
 import { refreshAll } from "./queries";
 import { RunNowModal } from "./RunNow";
 import type { Detail } from "./automationText";
+import { t } from "../../strings";
 
 const operations = (id: string) => {
   const one = `/api/v1/automations/${id}`;
   const given = { automation_id: id };
   return [
     {
-      label: "Read it",
+      label: t.automation.readIt,
       operation: {
         method: "GET" as const,
         path: one,
@@ -30,7 +31,7 @@ const operations = (id: string) => {
       },
     },
     {
-      label: "Dry run",
+      label: t.automation.dryRun,
       operation: {
         method: "POST" as const,
         path: `${one}/run`,
@@ -39,10 +40,13 @@ const operations = (id: string) => {
         arguments: { ...given, dry_run: true },
       },
     },
-    { label: "Activate", operation: { method: "POST" as const, path: `${one}/activate` } },
-    { label: "Pause", operation: { method: "POST" as const, path: `${one}/pause` } },
     {
-      label: "Halt",
+      label: t.automation.activate,
+      operation: { method: "POST" as const, path: `${one}/activate` },
+    },
+    { label: t.automation.pause, operation: { method: "POST" as const, path: `${one}/pause` } },
+    {
+      label: t.automation.halt,
       operation: {
         method: "POST" as const,
         path: "/api/v1/halts",
@@ -62,7 +66,7 @@ function Switch({ automation }: { automation: Detail }) {
       const params = { path: { automation_id: automation.id } };
       await client.POST("/api/v1/automations/{automation_id}/pause", { params });
       await refreshAll();
-    }, "It is paused. Runs under way go on.");
+    }, t.automation.itIsPausedRunsUnder);
   return (
     <>
       {automation.state === "active"
@@ -73,12 +77,12 @@ function Switch({ automation }: { automation: Detail }) {
             loading={busy}
             onClick={() => void pause()}
           >
-            Pause
+            {t.automation.pause}
           </Button>
         )
         : (
           <Button leftSection={<Power size={16} />} onClick={() => setOpen(true)}>
-            Activate…
+            {t.automation.activate3}
           </Button>
         )}
       {open ? <ActivateModal id={automation.id} close={() => setOpen(false)} /> : null}
@@ -99,7 +103,7 @@ function Stop({ automation }: { automation: Detail }) {
         leftSection={<OctagonPause size={16} />}
         onClick={() => setOpen(true)}
       >
-        Halt…
+        {t.automation.halt2}
       </Button>
       {open ? <HaltModal automation={automation} close={() => setOpen(false)} /> : null}
     </>
@@ -110,7 +114,7 @@ function Change({ id }: { id: string }) {
   return (
     <Menu position="bottom-end" shadow="md">
       <Menu.Target>
-        <Button variant="default" leftSection={<Pencil size={16} />}>Edit</Button>
+        <Button variant="default" leftSection={<Pencil size={16} />}>{t.automation.edit}</Button>
       </Menu.Target>
       <Menu.Dropdown>
         <Menu.Item
@@ -118,14 +122,14 @@ function Change({ id }: { id: string }) {
           to={`/automations/${id}/edit`}
           leftSection={<Pencil size={15} />}
         >
-          Edit as form or JSON
+          {t.automation.editAsFormOrJson}
         </Menu.Item>
         <Menu.Item
           component={Link}
           to={`/new?automation=${id}`}
           leftSection={<MessageSquareText size={15} />}
         >
-          Change it in words
+          {t.automation.changeItInWords}
         </Menu.Item>
       </Menu.Dropdown>
     </Menu>
@@ -143,7 +147,7 @@ export function Head({ automation }: { automation: Detail }) {
     <>
       <PageHead
         title={automation.name}
-        back={{ to: "/automations", label: "Automations" }}
+        back={{ to: "/automations", label: t.automation.automations }}
         beside={<Status value={automation.state} />}
         sub={automation.goal}
         right={
@@ -157,7 +161,7 @@ export function Head({ automation }: { automation: Detail }) {
                   leftSection={<Play size={16} />}
                   onClick={() => setRunning(true)}
                 >
-                  Run now…
+                  {t.automation.runNow3}
                 </Button>
               )
               : null}

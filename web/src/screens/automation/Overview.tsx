@@ -25,6 +25,7 @@ import { Plan } from "./Plan";
 import { StateNotes } from "./StateNote";
 import { Description } from "./Description";
 import { definitionOf, describeState, type Detail } from "./automationText";
+import { t } from "../../strings";
 
 export function Part(
   { title, children, right }: { title: string; children: ReactNode; right?: ReactNode },
@@ -50,8 +51,10 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
 }
 
 function describeNextRun(automation: Detail): string {
-  if (automation.state !== "active") return "None while it is paused";
-  return automation.trigger_types.length ? "When something starts it" : "When somebody starts it";
+  if (automation.state !== "active") return t.automation.noneWhileItIsPaused;
+  return automation.trigger_types.length
+    ? t.automation.whenSomethingStartsIt
+    : t.automation.whenSomebodyStartsIt;
 }
 
 function NextRun({ automation }: { automation: Detail }) {
@@ -80,10 +83,10 @@ function Facts({ automation }: { automation: Detail }) {
   const last = automation.last_run;
   return (
     <SimpleGrid cols={{ base: 2, md: 4 }} spacing="sm">
-      <Fact name="Next run">
+      <Fact name={t.automation.nextRun}>
         <NextRun automation={automation} />
       </Fact>
-      <Fact name="Last run">
+      <Fact name={t.automation.lastRun}>
         {last
           ? (
             <Stack gap={2} align="flex-start">
@@ -91,7 +94,7 @@ function Facts({ automation }: { automation: Detail }) {
                 <Anchor
                   component={Link}
                   to={`/runs/${last.id}`}
-                  title="Look at the last run"
+                  title={t.automation.lookAtTheLastRun}
                 >
                   <Status value={runStatus(last)} />
                 </Anchor>
@@ -106,21 +109,21 @@ function Facts({ automation }: { automation: Detail }) {
                 : null}
             </Stack>
           )
-          : <Text size="sm">Not run yet</Text>}
+          : <Text size="sm">{t.automation.notRunYet}</Text>}
       </Fact>
-      <Fact name="Success streak">
+      <Fact name={t.automation.successStreak}>
         {automation.recent.length
           ? (
             <Stack gap={4}>
               <Text size="sm" className="numbers">
-                {describeStreak(automation.streak) || "None just now"}
+                {describeStreak(automation.streak) || t.automation.noneJustNow}
               </Text>
               <Sparkline recent={automation.recent} />
             </Stack>
           )
           : <Text size="sm">—</Text>}
       </Fact>
-      <Fact name="Cost this month">
+      <Fact name={t.automation.costThisMonth}>
         <Text size="sm" className="numbers">{formatUsd(automation.month_usd)}</Text>
       </Fact>
     </SimpleGrid>
@@ -130,13 +133,13 @@ function Facts({ automation }: { automation: Detail }) {
 function Starts({ automation }: { automation: Detail }) {
   const { data } = useTriggers(automation.id);
   if (!data) return null;
-  if (!data.items.length) return <Text size="sm">Nothing: a person runs it manually.</Text>;
+  if (!data.items.length) return <Text size="sm">{t.automation.nothingAPersonRunsIt}</Text>;
   return (
     <Stack gap={4}>
       {data.items.map((one) => (
         <Text size="sm" key={one.id}>
           {capitalize(describeTrigger(one))}
-          {one.enabled ? "" : " (switched off)"}
+          {one.enabled ? "" : t.automation.switchedOff}
         </Text>
       ))}
     </Stack>
@@ -155,47 +158,50 @@ export function Overview({ automation }: { automation: Detail }) {
   return (
     <Stack>
       <Text size="sm" c="dimmed">
-        {describeState(automation)} Version {automation.version} is in force.
+        {t.automation.versionIsInForce(describeState(automation), automation.version)}
       </Text>
       <StateNotes automation={automation} />
       <Facts automation={automation} />
       <Box>
         <Group justify="space-between" mb="xs">
-          <Title order={2} size="h5">Latest runs</Title>
-          {of("runs", "All runs")}
+          <Title order={2} size="h5">{t.automation.latestRuns}</Title>
+          {of("runs", t.automation.allRuns)}
         </Group>
         <RunList
           query={{ automation_id: automation.id }}
           most={5}
           none={
-            <Empty icon={Activity} title="It has not run yet">
-              Run it now to see what it would do: a dry run changes nothing.
+            <Empty icon={Activity} title={t.automation.itHasNotRunYet}>
+              {t.automation.runItNowToSee}
             </Empty>
           }
         />
       </Box>
       <SimpleGrid cols={{ base: 1, md: 2 }}>
-        <Part title="What it does">
+        <Part title={t.automation.whatItDoes}>
           {mayAsk ? <Description id={automation.id} version={automation.version} /> : null}
           {definition.description ? <Text size="sm" mb="xs">{definition.description}</Text> : null}
           <Plan steps={definition.plan} />
           {rescue.length
             ? (
               <>
-                <Title order={3} size="h6" mt="sm">If it fails</Title>
+                <Title order={3} size="h6" mt="sm">{t.automation.ifItFails}</Title>
                 <Plan steps={rescue} />
               </>
             )
             : null}
         </Part>
         <Stack>
-          <Part title="What starts it" right={of("triggers", "Triggers")}>
+          <Part title={t.automation.whatStartsIt} right={of("triggers", t.automation.triggers)}>
             <Starts automation={automation} />
           </Part>
-          <Part title="What it may do" right={of("grants", "Grants and their use")}>
+          <Part
+            title={t.automation.whatItMayDo}
+            right={of("grants", t.automation.grantsAndTheirUse)}
+          >
             <Permissions automation={automation} />
           </Part>
-          <Part title="What it costs" right={of("settings", "Limits")}>
+          <Part title={t.automation.whatItCosts} right={of("settings", t.automation.limits)}>
             <Price id={automation.id} />
           </Part>
         </Stack>

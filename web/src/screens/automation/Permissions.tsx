@@ -6,11 +6,12 @@ import { api, type Schemas } from "../../api/client";
 import { useSession } from "../../api/session";
 import { escapeInvisible } from "../../kit/format";
 import { describeGrant, describeSecret, type Detail, isOwn } from "./automationText";
+import { t } from "../../strings";
 
 const REACH: Record<string, string> = {
-  send: "is sent outside without asking",
-  keep: "changes what is kept here",
-  read: "only reads",
+  send: t.automation.isSentOutsideWithoutAsking,
+  keep: t.automation.changesWhatIsKeptHere,
+  read: t.automation.onlyReads,
 };
 
 /** The title of a capability; unknown ones are shown by name. */
@@ -27,7 +28,7 @@ export function Grant({ grant }: { grant: Granted }) {
   const bound = describeGrant(grant);
   // The reach depends on the steps that use it, and is computed by the server.
   const effect = grant.effect ?? known?.effect ?? "";
-  const far = grant.waits_for_person ? "asks each time, in the inbox" : REACH[effect] ?? "";
+  const far = grant.waits_for_person ? t.automation.asksEachTimeInThe : REACH[effect] ?? "";
   return (
     <Stack gap={2}>
       <Text size="sm">
@@ -35,7 +36,7 @@ export function Grant({ grant }: { grant: Granted }) {
           {escapeInvisible(grant.label ?? known?.label ?? grant.capability)}
         </Text>
         {bound ? ` ${bound}` : ""} {effect === "send"
-          ? <Badge size="xs" color="yellow" variant="light" tt="none">sends</Badge>
+          ? <Badge size="xs" color="yellow" variant="light" tt="none">{t.automation.sends}</Badge>
           : null}
       </Text>
       <Text size="xs" c="dimmed">
@@ -62,7 +63,7 @@ export function Secrets({ automation }: { automation: Detail }) {
   if (!names.length) return null;
   return (
     <Stack gap="xs">
-      <Title order={3} size="h5">Secrets of its owner that it uses</Title>
+      <Title order={3} size="h5">{t.automation.secretsOfItsOwnerThat}</Title>
       <List size="sm" spacing={6}>
         {names.map((name) => (
           <List.Item key={name}>
@@ -72,15 +73,16 @@ export function Secrets({ automation }: { automation: Detail }) {
             {missing.has(name)
               ? (
                 <Text size="sm" c="var(--bad)">
-                  It is not there yet.{" "}
-                  <Anchor
-                    component={Link}
-                    to={`/secrets?name=${name}`}
-                    size="sm"
-                    underline="always"
-                  >
-                    Add it
-                  </Anchor>
+                  {t.automation.itIsNotThereYet(
+                    <Anchor
+                      component={Link}
+                      to={`/secrets?name=${name}`}
+                      size="sm"
+                      underline="always"
+                    >
+                      {t.automation.addIt}
+                    </Anchor>,
+                  )}
                 </Text>
               )
               : null}
@@ -98,14 +100,10 @@ export function Permissions({ automation }: { automation: Detail }) {
     <Stack gap="md">
       <Stack gap="sm">
         {calls.map((one, at) => <Grant key={at} grant={one} />)}
-        {own
-          ? (
-            <Text size="sm">
-              Keep a small memory of its own, and read of its own failures
-            </Text>
-          )
-          : null}
-        {calls.length || own ? null : <Text size="sm">Nothing beyond its own steps.</Text>}
+        {own ? <Text size="sm">{t.automation.keepASmallMemoryOf}</Text> : null}
+        {calls.length || own
+          ? null
+          : <Text size="sm">{t.automation.nothingBeyondItsOwnSteps}</Text>}
       </Stack>
       <Secrets automation={automation} />
     </Stack>

@@ -7,6 +7,7 @@ import { summarizeStep } from "../../form/stepSummary";
 import { Json } from "../../kit/Json";
 import { escapeInvisible, humanize } from "../../kit/format";
 import type { Step } from "./automationText";
+import { t } from "../../strings";
 
 const isSteps = (value: unknown): value is Step[] =>
   Array.isArray(value) && value.length > 0 &&
@@ -20,10 +21,10 @@ function StepDetails({ step }: { step: Step }) {
   return (
     <Stack gap="xs" mt="xs">
       {typeof source === "string"
-        ? <Json value={source} label={`the source of ${step.step_id}`} />
+        ? <Json value={source} label={t.automation.theSourceOf(step.step_id)} />
         : null}
       {Object.keys(settings).length
-        ? <Json value={settings} label={`the settings of ${step.step_id}`} />
+        ? <Json value={settings} label={t.automation.theSettingsOf(step.step_id)} />
         : null}
     </Stack>
   );
@@ -49,7 +50,8 @@ function One({ step }: { step: Step }) {
               c="dimmed"
             >
               <Group gap={2}>
-                {open ? <ChevronDown size={13} /> : <ChevronRight size={13} />} settings
+                {open ? <ChevronDown size={13} /> : <ChevronRight size={13} />}{" "}
+                {t.automation.settings}
               </Group>
             </UnstyledButton>
           )
@@ -61,7 +63,7 @@ function One({ step }: { step: Step }) {
       {step.when
         ? (
           <Text size="xs" c="dimmed">
-            Only if <Code>{escapeInvisible(step.when)}</Code>
+            {t.automation.onlyIf(<Code>{escapeInvisible(step.when)}</Code>)}
           </Text>
         )
         : null}

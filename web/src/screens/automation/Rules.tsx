@@ -7,6 +7,7 @@ import { useAction } from "../../kit/useAction";
 import { QueryResult } from "../../kit/QueryResult";
 import { Status } from "../../kit/Status";
 import { escapeInvisible, formatRelative, humanize } from "../../kit/format";
+import { t } from "../../strings";
 
 type Rule = Answer<"list_standing_rules">["rules"][number];
 
@@ -23,12 +24,10 @@ const isEmpty = (value: unknown) =>
 
 function describeRule(rule: Rule): string {
   if (rule.status === "proposed") {
-    return `Confirmed ${rule.seen ?? 0} times unchanged: send it automatically?`;
+    return t.automation.confirmedTimesUnchangedSendIt(rule.seen ?? 0);
   }
   const when = rule.decided_at ? ` ${formatRelative(rule.decided_at)}` : "";
-  return `Somebody let these go${when}; ${
-    rule.uses ?? 0
-  } went so far. An edit or a discard of one like it ends this, and so does another version.`;
+  return t.automation.somebodyLetTheseGoWent(when, rule.uses ?? 0);
 }
 
 function One({ rule }: { rule: Rule }) {
@@ -47,7 +46,7 @@ function One({ rule }: { rule: Rule }) {
     act(async () => {
       await client.POST("/api/v1/standing-rules/{rule_id}/withdraw", { params });
       await refresh("/api/v1/standing-rules");
-    }, "Withdrawn. Every draft waits for a person again.");
+    }, t.automation.withdrawnEveryDraftWaitsFor);
   const held = Object.entries(rule.pattern as Record<string, unknown>).filter(([, value]) =>
     !isEmpty(value)
   );
@@ -62,7 +61,7 @@ function One({ rule }: { rule: Rule }) {
         {held.map(([name, value]) => (
           <List.Item key={name}>{humanize(name)}: {escapeInvisible(spelt(value))}</List.Item>
         ))}
-        <List.Item>May differ: the wording, and nothing else</List.Item>
+        <List.Item>{t.automation.mayDifferTheWordingAnd}</List.Item>
       </List>
       <Group gap="xs">
         {rule.status === "proposed" && edit
@@ -74,17 +73,17 @@ function One({ rule }: { rule: Rule }) {
                 onClick={() =>
                   void decide(
                     "accept",
-                    "Such drafts leave by themselves from now on.",
+                    t.automation.suchDraftsLeaveByThemselves,
                   )}
               >
-                Send these automatically
+                {t.automation.sendTheseAutomatically}
               </Button>
               <Button
                 size="compact-sm"
                 variant="default"
-                onClick={() => void decide("decline", "Each one keeps waiting for a yes.")}
+                onClick={() => void decide("decline", t.automation.eachOneKeepsWaitingFor)}
               >
-                Keep asking me
+                {t.automation.keepAskingMe}
               </Button>
             </>
           )
@@ -97,7 +96,7 @@ function One({ rule }: { rule: Rule }) {
               loading={busy}
               onClick={() => void withdraw()}
             >
-              Withdraw
+              {t.automation.withdraw}
             </Button>
           )
           : null}
@@ -115,12 +114,7 @@ export function Rules({ id }: { id: string }) {
       {({ rules }) => {
         const shown = rules.filter((one) => one.status === "proposed" || one.status === "active");
         if (!shown.length) {
-          return (
-            <Text size="sm" c="dimmed">
-              None. When drafts of one shape were confirmed many times without a change, a rule is
-              proposed here and in the inbox.
-            </Text>
-          );
+          return <Text size="sm" c="dimmed">{t.automation.noneWhenDraftsOfOne}</Text>;
         }
         return (
           <Stack gap="sm">

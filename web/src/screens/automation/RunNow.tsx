@@ -12,25 +12,30 @@ import { escapeInvisible, humanize } from "../../kit/format";
 import { AdditionText } from "../../review/AdditionText";
 import { refreshAll, useAutomation, useConsent } from "./queries";
 import { defaultInputs, definitionOf, type Detail, takesInputs } from "./automationText";
+import { t } from "../../strings";
 
 type Mode = "dry_run" | "verify" | "live";
 const MODES: { value: Mode; label: string; description: string }[] = [
   {
     value: "dry_run",
-    label: "Dry run",
-    description: "Nothing is changed, here or outside. Calls that would are simulated and listed.",
+    label: t.automation.dryRun,
+    description: t.automation.nothingIsChangedHereOr,
   },
   {
     value: "verify",
-    label: "Verify mode",
-    description: "Nothing is sent outside. What it writes here is kept.",
+    label: t.automation.verifyMode,
+    description: t.automation.nothingIsSentOutsideWhat,
   },
-  { value: "live", label: "For real", description: "Exactly what a trigger would start." },
+  {
+    value: "live",
+    label: t.automation.forReal,
+    description: t.automation.exactlyWhatATriggerWould,
+  },
 ];
 const STARTS: Record<Mode, string> = {
-  dry_run: "Start the dry run",
-  verify: "Start in verify mode",
-  live: "Run it for real",
+  dry_run: t.automation.startTheDryRun,
+  verify: t.automation.startInVerifyMode,
+  live: t.automation.runItForReal,
 };
 
 /** The findings of a rejected request about the inputs, by field. */
@@ -47,15 +52,15 @@ function findingsOf(problem: unknown) {
 /** What a real run may send, and whether it asks for approval. */
 function Reach({ automation }: { automation: Detail }) {
   const sends = automation.grants.filter((one) => one.effect === "send");
-  if (!sends.length) return <Text size="sm">It sends nothing outside.</Text>;
+  if (!sends.length) return <Text size="sm">{t.automation.itSendsNothingOutside}</Text>;
   return (
     <Stack gap={4}>
-      <Title order={3} size="h5">What it may send</Title>
+      <Title order={3} size="h5">{t.automation.whatItMaySend}</Title>
       <List size="sm" className="wrap-anywhere">
         {sends.map((one) => (
           <List.Item key={one.capability + JSON.stringify(one.params)}>
             {escapeInvisible(one.label)}:{" "}
-            {one.waits_for_person ? "asks each time, in the inbox" : "without asking"}
+            {one.waits_for_person ? t.automation.asksEachTimeInThe : t.automation.withoutAsking}
           </List.Item>
         ))}
       </List>
@@ -65,7 +70,11 @@ function Reach({ automation }: { automation: Detail }) {
 
 function ModeChoice({ mode, setMode }: { mode: Mode; setMode: (mode: Mode) => void }) {
   return (
-    <Radio.Group value={mode} onChange={(value) => setMode(value as Mode)} label="How">
+    <Radio.Group
+      value={mode}
+      onChange={(value) => setMode(value as Mode)}
+      label={t.automation.how}
+    >
       <Stack gap="xs" mt={6}>
         {MODES.map((one) => (
           <Radio
@@ -108,8 +117,9 @@ function Body({ automation, close }: { automation: Detail; close: () => void }) 
       });
       void refreshAll();
       close();
-      if (data!.reason) notifyProblem(new Error(`It did not start: ${humanize(data!.reason)}.`));
-      else notifyDone("It has begun.");
+      if (data!.reason) {
+        notifyProblem(new Error(t.automation.itDidNotStart(humanize(data!.reason))));
+      } else notifyDone(t.automation.itHasBegun);
       await navigate({ to: `/runs/${data!.run_id}` });
     } catch (refusal) {
       setProblem(refusal);
@@ -130,7 +140,7 @@ function Body({ automation, close }: { automation: Detail; close: () => void }) 
         {takesInputs(definition)
           ? (
             <Stack gap="xs">
-              <Title order={3} size="h5">What it is given</Title>
+              <Title order={3} size="h5">{t.automation.whatItIsGiven}</Title>
               <SchemaForm
                 schema={definition.inputs!.schema!}
                 value={inputs}
@@ -143,7 +153,7 @@ function Body({ automation, close }: { automation: Detail; close: () => void }) 
         {mode === "live" && !neededConsent ? <Reach automation={automation} /> : null}
         {neededConsent
           ? (
-            <Alert color="yellow" variant="light" title="By running it you agree to this">
+            <Alert color="yellow" variant="light" title={t.automation.byRunningItYouAgree}>
               <List size="sm" className="wrap-anywhere">
                 {neededConsent.additions.map((one) => (
                   <List.Item key={one.pointer + one.says}>
@@ -156,13 +166,13 @@ function Body({ automation, close }: { automation: Detail; close: () => void }) 
           : null}
         {problem && !refused ? <ProblemNote problem={problem} /> : null}
         <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={close}>Not now</Button>
+          <Button variant="default" onClick={close}>{t.automation.notNow}</Button>
           <Button
             type="submit"
             loading={busy}
             disabled={mode !== "dry_run" && isLoading}
           >
-            {neededConsent ? "Agree and run it" : STARTS[mode]}
+            {neededConsent ? t.automation.agreeAndRunIt : STARTS[mode]}
           </Button>
         </Group>
       </Stack>
@@ -176,7 +186,7 @@ export function RunNowModal({ id, close }: { id: string; close: () => void }) {
     <Modal
       opened
       onClose={close}
-      title={query.data ? `Run ${query.data.name} now` : "Run now"}
+      title={query.data ? t.automation.runNow(query.data.name) : t.automation.runNow2}
       centered
       size="lg"
     >

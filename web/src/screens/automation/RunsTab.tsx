@@ -9,6 +9,7 @@ import { useListKeys } from "../automations/useListKeys";
 import { MODES, parseQuery, STATUSES } from "../runs/listQuery";
 import { RunList } from "../runs/RunList";
 import type { Detail } from "./automationText";
+import { t } from "../../strings";
 
 const nowhere = () => null;
 
@@ -24,14 +25,14 @@ export function RunsTab({ automation }: { automation: Detail }) {
           values={values}
           change={change}
           name="status"
-          label="Any status"
+          label={t.automation.anyStatus}
           choices={STATUSES}
         />
         <Pick
           values={values}
           change={change}
           name="mode"
-          label="Any kind"
+          label={t.automation.anyKind}
           choices={MODES}
         />
       </Group>
@@ -40,7 +41,7 @@ export function RunsTab({ automation }: { automation: Detail }) {
         none={
           <Empty
             icon={Activity}
-            title={narrowed ? "No run of it is like that" : "It has not run yet"}
+            title={narrowed ? t.automation.noRunOfItIs : t.automation.itHasNotRunYet}
             actions={narrowed
               ? (
                 <Button
@@ -52,12 +53,12 @@ export function RunsTab({ automation }: { automation: Detail }) {
                       trigger: undefined,
                     })}
                 >
-                  Show all of its runs
+                  {t.automation.showAllOfItsRuns}
                 </Button>
               )
               : null}
           >
-            {narrowed ? "" : "Run it now to see what it would do: a dry run changes nothing."}
+            {narrowed ? "" : t.automation.runItNowToSee}
           </Empty>
         }
       />

@@ -13,11 +13,12 @@ import { refreshAll } from "./queries";
 import { Part } from "./Overview";
 import { Rules } from "./Rules";
 import { definitionOf, type Detail, listLimits } from "./automationText";
+import { t } from "../../strings";
 
 function Limits({ automation, may }: { automation: Detail; may: boolean }) {
   const edit = (pointer: string) => `/automations/${automation.id}/edit?at=${pointer}`;
   const rows = [
-    { name: "Name", text: automation.name, pointer: "/name" },
+    { name: t.automation.name, text: automation.name, pointer: "/name" },
     ...listLimits(definitionOf(automation)),
   ];
   return (
@@ -36,9 +37,9 @@ function Limits({ automation, may }: { automation: Detail; may: boolean }) {
                     component={Link}
                     to={edit(one.pointer)}
                     size="sm"
-                    aria-label={`Change: ${one.name}`}
+                    aria-label={t.automation.change2(one.name)}
                   >
-                    Change
+                    {t.automation.change}
                   </Anchor>
                 )
                 : null}
@@ -59,7 +60,7 @@ async function download(automation: Detail): Promise<void> {
   const link = document.createElement("a");
   link.href = made;
   link.download = `${
-    automation.name.replace(/[^\p{L}\p{N}]+/gu, "-").toLowerCase() || "automation"
+    automation.name.replace(/[^\p{L}\p{N}]+/gu, "-").toLowerCase() || t.automation.automation
   }.json`;
   link.click();
   URL.revokeObjectURL(made);
@@ -72,23 +73,22 @@ function ArchiveSection({ automation }: { automation: Detail }) {
   const away = automation.state === "archived";
   const archive = async () => {
     const yes = await confirm({
-      title: `Archive ${automation.name}?`,
-      message:
-        "Nothing starts it any more, and its name is free. Its history stays, and it can be brought back, paused.",
-      yes: "Archive it",
+      title: t.automation.archive(automation.name),
+      message: t.automation.nothingStartsItAnyMore,
+      yes: t.automation.archiveIt,
       dangerous: true,
     });
     if (!yes) return;
     await act(async () => {
       await client.POST("/api/v1/automations/{automation_id}/archive", { params });
       await refreshAll();
-    }, "It was put away.");
+    }, t.automation.itWasPutAway);
   };
   const restore = () =>
     act(async () => {
       await client.POST("/api/v1/automations/{automation_id}/restore", { params });
       await refreshAll();
-    }, "It is back, paused.");
+    }, t.automation.itIsBackPaused);
   return away
     ? (
       <Button
@@ -97,7 +97,7 @@ function ArchiveSection({ automation }: { automation: Detail }) {
         loading={busy}
         onClick={() => void restore()}
       >
-        Bring it back
+        {t.automation.bringItBack}
       </Button>
     )
     : (
@@ -108,7 +108,7 @@ function ArchiveSection({ automation }: { automation: Detail }) {
         loading={busy}
         onClick={() => void archive()}
       >
-        Archive…
+        {t.automation.archive2}
       </Button>
     );
 }
@@ -119,7 +119,7 @@ export function Settings({ automation }: { automation: Detail }) {
   const tags = definitionOf(automation).metadata?.tags ?? [];
   return (
     <Stack>
-      <Part title="What holds it">
+      <Part title={t.automation.whatHoldsIt}>
         <Limits automation={automation} may={edits && automation.state !== "archived"} />
         {tags.length
           ? (
@@ -129,18 +129,20 @@ export function Settings({ automation }: { automation: Detail }) {
           )
           : null}
       </Part>
-      <Part title="Standing rules">
+      <Part title={t.automation.standingRules}>
         <Rules id={automation.id} />
       </Part>
-      <Part title="This automation">
+      <Part title={t.automation.thisAutomation}>
         <Group gap={4} mb="xs" wrap="nowrap">
-          <Text size="sm" c="dimmed">Id</Text>
+          <Text size="sm" c="dimmed">{t.automation.id}</Text>
           <Code className="wrap-anywhere">{automation.id}</Code>
-          <CopyIcon text={automation.id} label="Copy the id" />
+          <CopyIcon text={automation.id} label={t.automation.copyTheId} />
         </Group>
         <Text size="sm" c="dimmed" mb="md">
-          Made {formatDateTime(automation.created_at)}, last saved{" "}
-          {formatDateTime(automation.updated_at)}.
+          {t.automation.madeLastSaved(
+            formatDateTime(automation.created_at),
+            formatDateTime(automation.updated_at),
+          )}
         </Text>
         <Group gap="xs">
           <Button
@@ -148,7 +150,7 @@ export function Settings({ automation }: { automation: Detail }) {
             leftSection={<Download size={16} />}
             onClick={() => void act(() => download(automation))}
           >
-            Export as JSON
+            {t.automation.exportAsJson}
           </Button>
           {edits ? <ArchiveSection automation={automation} /> : null}
         </Group>

@@ -8,10 +8,10 @@ import { api, client } from "../../api/client";
 import { useHasRole } from "../../api/session";
 import { Takeover } from "../settings/Takeover";
 import { useAction } from "../../kit/useAction";
-import { formatCount } from "../../kit/format";
 import { ActivateModal, ConsentNote } from "./Activate";
 import { refreshAll, useConsent } from "./queries";
 import { definitionOf, type Detail, hasScript } from "./automationText";
+import { t } from "../../strings";
 
 function FailingNote({ automation }: { automation: Detail }) {
   const { busy, act } = useAction();
@@ -23,19 +23,17 @@ function FailingNote({ automation }: { automation: Detail }) {
       const params = { path: { automation_id: automation.id } };
       await client.POST("/api/v1/automations/{automation_id}/acknowledge", { params });
       await refreshAll();
-    }, "Its failures so far are known. They are not told of again.");
-  const times = formatCount(automation.failures, "run");
+    }, t.automation.itsFailuresSoFarAre);
+  const times = t.counts.runs(automation.failures);
   return (
     <Alert
       color="red"
       variant="light"
       icon={<CircleAlert size={16} />}
-      title={stopped ? "It was stopped because it kept failing" : "Its latest runs failed"}
+      title={stopped ? t.automation.itWasStoppedBecauseIt : t.automation.itsLatestRunsFailed}
     >
       <Text size="sm">
-        {stopped
-          ? `${times} failed in a row. Look at the last one, fix the cause, and activate it again.`
-          : `${times} failed in a row. It goes on; after too many it is paused.`}
+        {stopped ? t.automation.failedInARowLook(times) : t.automation.failedInARowIt(times)}
       </Text>
       <Group gap="xs" mt="xs">
         {automation.last_run
@@ -46,7 +44,7 @@ function FailingNote({ automation }: { automation: Detail }) {
               component={Link}
               to={`/runs/${automation.last_run.id}`}
             >
-              Look at the last run
+              {t.automation.lookAtTheLastRun}
             </Button>
           )
           : null}
@@ -58,7 +56,7 @@ function FailingNote({ automation }: { automation: Detail }) {
               loading={busy}
               onClick={() => void acknowledge()}
             >
-              I know about it
+              {t.automation.iKnowAboutIt}
             </Button>
           )
           : null}
@@ -77,7 +75,7 @@ function OpenConsent({ id }: { id: string }) {
       {may
         ? (
           <Button size="compact-sm" onClick={() => setOpen(true)}>
-            Review and agree…
+            {t.automation.reviewAndAgree}
           </Button>
         )
         : null}
@@ -95,13 +93,10 @@ function LegacyConsentNote({ id }: { id: string }) {
       const params = { path: { automation_id: id } };
       await client.POST("/api/v1/automations/{automation_id}/reviewed", { params });
       await refreshAll();
-    }, "You have agreed to it as it is.");
+    }, t.automation.youHaveAgreedToIt);
   return (
-    <Alert color="blue" variant="light" title="Carried over by an upgrade">
-      <Text size="sm">
-        It was in use before agreement was recorded, and does exactly what it did before. Look at it
-        once.
-      </Text>
+    <Alert color="blue" variant="light" title={t.automation.carriedOverByAnUpgrade}>
+      <Text size="sm">{t.automation.itWasInUseBefore}</Text>
       {may
         ? (
           <Button
@@ -111,7 +106,7 @@ function LegacyConsentNote({ id }: { id: string }) {
             loading={busy}
             onClick={() => void looked()}
           >
-            I have looked at it and agree
+            {t.automation.iHaveLookedAtIt}
           </Button>
         )
         : null}
@@ -131,13 +126,11 @@ function OwnerlessNote({ automation }: { automation: Detail }) {
       color="yellow"
       variant="light"
       icon={<CircleAlert size={16} />}
-      title={left ? "Its owner left" : "It stopped when its former owner left"}
+      title={left ? t.automation.itsOwnerLeft : t.automation.itStoppedWhenItsFormer}
     >
       <Text size="sm">
-        {stopped
-          ? "It starts nothing. What should have started it is recorded and can be replayed."
-          : "It can no longer use the secrets and connections of its owner."}
-        {left ? "" : " Set what it lacks and activate it."}
+        {stopped ? t.automation.itStartsNothingWhatShould : t.automation.itCanNoLongerUse}
+        {left ? "" : t.automation.setWhatItLacksAnd}
       </Text>
       {may && left
         ? (
@@ -154,8 +147,8 @@ function WaitingNote({ automation }: { automation: Detail }) {
   const drafts = automation.drafts_waiting;
   const questions = automation.approvals_waiting;
   const text = [
-    drafts ? `${formatCount(drafts, "draft")} to look at` : "",
-    questions ? `${formatCount(questions, "question")} to answer` : "",
+    drafts ? t.automation.draftToLookAt(drafts) : "",
+    questions ? t.automation.questionToAnswer(questions) : "",
   ].filter(Boolean).join(" and ");
   if (!text) return null;
   return (
@@ -163,10 +156,10 @@ function WaitingNote({ automation }: { automation: Detail }) {
       color="yellow"
       variant="light"
       icon={<Inbox size={16} />}
-      title={`In the inbox: ${text}`}
+      title={t.automation.inTheInbox(text)}
     >
       <Button size="compact-sm" variant="default" component={Link} to="/inbox">
-        Go to the inbox
+        {t.automation.goToTheInbox}
       </Button>
     </Alert>
   );

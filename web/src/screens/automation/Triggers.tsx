@@ -28,6 +28,7 @@ import { refreshAll, useTriggers } from "./queries";
 import { Firings, LastPayload } from "./Firings";
 import { Webhook } from "./Webhook";
 import type { Detail } from "./automationText";
+import { t } from "../../strings";
 
 type Trigger = Schemas["TriggerShape"];
 
@@ -41,14 +42,14 @@ function OnOff({ trigger }: { trigger: Trigger }) {
         body: { enabled },
       });
       await refreshAll();
-    }, enabled ? "The trigger is on." : "The trigger is off.");
+    }, enabled ? t.automation.theTriggerIsOn : t.automation.theTriggerIsOff);
   return (
     <Switch
       checked={trigger.enabled}
       disabled={!may || busy}
       onChange={(event) => void turn(event.currentTarget.checked)}
-      label={trigger.enabled ? "On" : "Off"}
-      aria-label={`The trigger ${trigger.slug} is ${trigger.enabled ? "on" : "off"}`}
+      label={trigger.enabled ? t.automation.on : t.automation.off}
+      aria-label={t.automation.theTriggerIsOn2(trigger.slug, trigger.enabled)}
     />
   );
 }
@@ -59,7 +60,7 @@ function NextFires({ trigger, resting }: { trigger: Trigger; resting: boolean })
   return (
     <div>
       <Title order={3} size="h6" mb={4}>
-        {resting || !trigger.enabled ? "It would go off next" : "Next"}, in {zone}
+        {t.automation.itWouldGoOffNext(resting || !trigger.enabled, zone)}
       </Title>
       <List size="sm" listStyleType="none">
         {trigger.next_fires.map((at) => (
@@ -97,14 +98,14 @@ function One({ trigger, resting }: { trigger: Trigger; resting: boolean }) {
               {trigger.last_fired_at
                 ? (
                   <Text size="xs" c="dimmed">
-                    last {formatRelative(trigger.last_fired_at)}
+                    {t.automation.last2(formatRelative(trigger.last_fired_at))}
                   </Text>
                 )
                 : null}
               {resting && trigger.enabled
                 ? (
                   <Badge size="sm" variant="light" color="gray" tt="none">
-                    rests with its automation
+                    {t.automation.restsWithItsAutomation}
                   </Badge>
                 )
                 : null}
@@ -115,9 +116,9 @@ function One({ trigger, resting }: { trigger: Trigger; resting: boolean }) {
         <NextFires trigger={trigger} resting={resting} />
         {trigger.type === "webhook" ? <Webhook trigger={trigger} /> : null}
         <Group gap={4}>
-          {part("history", "History")}
-          {part("payload", "Last payload")}
-          {part("settings", "Settings")}
+          {part("history", t.automation.history)}
+          {part("payload", t.automation.lastPayload)}
+          {part("settings", t.automation.settings2)}
         </Group>
         <Collapse expanded={open !== null}>
           {open === "history" ? <Firings trigger={trigger} /> : null}
@@ -126,7 +127,7 @@ function One({ trigger, resting }: { trigger: Trigger; resting: boolean }) {
             ? (
               <Json
                 value={{ config: trigger.config, inputs: trigger.inputs }}
-                label={`the settings of ${trigger.slug}`}
+                label={t.automation.theSettingsOf(trigger.slug)}
               />
             )
             : null}
@@ -157,15 +158,16 @@ export function Triggers({ automation }: { automation: Detail }) {
               {may
                 ? (
                   <Text size="sm" c="dimmed">
-                    Triggers are added and changed in{" "}
-                    <Anchor
-                      component={Link}
-                      to={edit}
-                      size="sm"
-                      underline="always"
-                    >
-                      the editor
-                    </Anchor>.
+                    {t.automation.triggersAreAddedAndChanged(
+                      <Anchor
+                        component={Link}
+                        to={edit}
+                        size="sm"
+                        underline="always"
+                      >
+                        {t.automation.theEditor}
+                      </Anchor>,
+                    )}
                   </Text>
                 )
                 : null}
@@ -174,11 +176,12 @@ export function Triggers({ automation }: { automation: Detail }) {
           : (
             <Empty
               icon={Hand}
-              title="Only a person starts it"
-              actions={may ? <Button component={Link} to={edit}>Add a trigger</Button> : null}
+              title={t.automation.onlyAPersonStartsIt}
+              actions={may
+                ? <Button component={Link} to={edit}>{t.automation.addATrigger}</Button>
+                : null}
             >
-              A trigger starts it by itself: on a schedule, when a webhook is called, at an event,
-              when a board changes or a page comes in.
+              {t.automation.aTriggerStartsItBy}
             </Empty>
           )}
     </QueryResult>

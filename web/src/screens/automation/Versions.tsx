@@ -16,6 +16,7 @@ import { refreshAll } from "./queries";
 import { Comparison } from "./Comparison";
 import { Part } from "./Overview";
 import { type Detail, versionsToCompare } from "./automationText";
+import { t } from "../../strings";
 
 type Version = Schemas["VersionSummary"];
 const ONE = "/api/v1/automations/{automation_id}" as const;
@@ -27,7 +28,7 @@ function useNames(): (id: string) => string {
     staleTime: 60_000,
   });
   const names = new Map(data?.members.map((one) => [one.id, one.name || one.email]));
-  return (id) => names.get(id) ?? "somebody who is not here";
+  return (id) => names.get(id) ?? t.automation.somebodyWhoIsNotHere;
 }
 
 function RollbackModal(
@@ -40,7 +41,7 @@ function RollbackModal(
     try {
       const params = { path: { automation_id: automation.id } };
       const { data } = await client.POST(`${ONE}/rollback`, { params, body: { version } });
-      notifyDone(`Version ${version} is in force again, as version ${data!.version}.`);
+      notifyDone(t.automation.versionIsInForceAgain(version, data!.version));
       close();
       await refreshAll();
     } catch (refusal) {
@@ -50,18 +51,19 @@ function RollbackModal(
     }
   };
   return (
-    <Modal opened onClose={close} title={`Bring version ${version} back?`} size="xl" centered>
+    <Modal opened onClose={close} title={t.automation.bringVersionBack(version)} size="xl" centered>
       <Stack>
-        <Text size="sm">It becomes the newest version, and the one in force.</Text>
+        <Text size="sm">{t.automation.itBecomesTheNewestVersion}</Text>
         <Comparison id={automation.id} from={automation.version} to={version} />
         {problem ? <ProblemNote problem={problem} /> : null}
         <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={close}>Not now</Button>
+          <Button variant="default" onClick={close}>{t.automation.notNow}</Button>
           <Button
             loading={busy}
-            onClick={() => void back()}
+            onClick={() =>
+              void back()}
           >
-            Bring it back
+            {t.automation.bringItBack}
           </Button>
         </Group>
       </Stack>
@@ -75,7 +77,7 @@ function ExactModal({ id, version, close }: { id: string; version: number; close
     <Modal
       opened
       onClose={close}
-      title={`Version ${version}, exactly as it was saved`}
+      title={t.automation.versionExactlyAsItWas(version)}
       size="xl"
       centered
     >
@@ -83,7 +85,7 @@ function ExactModal({ id, version, close }: { id: string; version: number; close
         {(text) => (
           <Json
             value={indentJson(rawValue(text, "definition") ?? text)}
-            label={`version ${version}`}
+            label={t.automation.version(version)}
             most={560}
           />
         )}
@@ -103,20 +105,20 @@ function Line({ version, author, act, may }: LineProps) {
   const text = [
     author,
     formatDateTime(version.created_at),
-    version.rollback_of ? `version ${version.rollback_of} brought back` : "",
+    version.rollback_of ? t.automation.versionBroughtBack(version.rollback_of) : "",
   ].filter(Boolean).join(" · ");
   return (
     <>
       <Text size="sm" c="dimmed">{text}</Text>
       <Group gap={4} mt={4}>
         <Button size="compact-xs" variant="default" onClick={() => act("exact")}>
-          Exact JSON
+          {t.automation.exactJson}
         </Button>
         {version.in_force
           ? null
           : (
             <Button size="compact-xs" variant="default" onClick={() => act("compare")}>
-              Compare with now
+              {t.automation.compareWithNow}
             </Button>
           )}
         {may && !version.in_force
@@ -126,7 +128,7 @@ function Line({ version, author, act, may }: LineProps) {
               variant="default"
               onClick={() => act("back")}
             >
-              Bring version {version.version} back…
+              {t.automation.bringVersionBack2(version.version)}
             </Button>
           )
           : null}
@@ -140,17 +142,17 @@ function Compare({ id, newest }: { id: string; newest: number }) {
   if (newest < 2) return null;
   const data = Array.from({ length: newest }, (_, at) => ({
     value: String(newest - at),
-    label: `Version ${newest - at}`,
+    label: t.automation.version2(newest - at),
   }));
   const compared = versionsToCompare(values, newest);
   const [from, to] = [String(compared.from), String(compared.to)];
   return (
     <Part
-      title="What is different"
+      title={t.automation.whatIsDifferent}
       right={
         <Group gap="xs">
           <Select
-            aria-label="From"
+            aria-label={t.automation.from2}
             data={data}
             value={from}
             onChange={(value) => change({ from: value ?? undefined })}
@@ -158,9 +160,9 @@ function Compare({ id, newest }: { id: string; newest: number }) {
             size="xs"
             w={120}
           />
-          <Text size="sm">to</Text>
+          <Text size="sm">{t.automation.to}</Text>
           <Select
-            aria-label="To"
+            aria-label={t.automation.to2}
             data={data}
             value={to}
             onChange={(value) => change({ to: value ?? undefined })}
@@ -206,18 +208,18 @@ export function Versions({ automation }: { automation: Detail }) {
                     key={one.version}
                     title={
                       <Group gap="xs" component="span">
-                        Version {one.version}
+                        {t.automation.version2(one.version)}
                         {one.in_force
                           ? (
                             <Badge size="sm" variant="light" tt="none">
-                              in force
+                              {t.automation.inForce}
                             </Badge>
                           )
                           : null}
                         {values.version === String(one.version)
                           ? (
                             <Badge size="sm" variant="light" tt="none" color="gray">
-                              you came for this one
+                              {t.automation.youCameForThisOne}
                             </Badge>
                           )
                           : null}
@@ -241,7 +243,7 @@ export function Versions({ automation }: { automation: Detail }) {
                     loading={pages.isFetchingNextPage}
                     onClick={() => void pages.fetchNextPage()}
                   >
-                    Show more
+                    {t.automation.showMore}
                   </Button>
                 )
                 : null}

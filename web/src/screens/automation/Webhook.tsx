@@ -11,6 +11,7 @@ import { CopyButton, CopyIcon } from "../../kit/Copy";
 import { Json } from "../../kit/Json";
 import { formatDate } from "../../kit/format";
 import { refreshAll } from "./queries";
+import { t } from "../../strings";
 
 type Trigger = Schemas["TriggerShape"];
 type CreatedToken = Schemas["TokenMade"];
@@ -25,7 +26,7 @@ function Address({ label, url }: { label: string; url: string }) {
     <Group gap="xs" wrap="nowrap">
       <Text size="sm" c="dimmed" style={{ flex: "none" }}>{label}</Text>
       <Code className="wrap-anywhere">{url}</Code>
-      <CopyIcon text={url} label={`Copy the address ${label.toLowerCase()}`} />
+      <CopyIcon text={url} label={t.automation.copyTheAddress(label.toLowerCase())} />
     </Group>
   );
 }
@@ -35,21 +36,19 @@ function NewToken({ made, close }: { made: CreatedToken; close: () => void }) {
     <Alert
       color="teal"
       variant="light"
-      title="The token, shown this once"
+      title={t.automation.theTokenShownThisOnce}
       icon={<KeyRound size={16} />}
     >
       <Stack gap="xs">
         <Group gap="xs" wrap="nowrap">
           <Code className="wrap-anywhere">{made.token}</Code>
-          <CopyIcon text={made.token} label="Copy the token" />
+          <CopyIcon text={made.token} label={t.automation.copyTheToken} />
         </Group>
-        <Text size="sm">
-          Keep it where the caller finds it. Nobody sees it again, here neither.
-        </Text>
-        <Json value={fireCurl(made)} label="the command that calls it" />
+        <Text size="sm">{t.automation.keepItWhereTheCaller}</Text>
+        <Json value={fireCurl(made)} label={t.automation.theCommandThatCallsIt} />
         <Group>
           <Button size="compact-sm" variant="default" onClick={close}>
-            I have kept it
+            {t.automation.iHaveKeptIt}
           </Button>
         </Group>
       </Stack>
@@ -65,10 +64,9 @@ function useToken(trigger: Trigger) {
   const path = "/api/v1/automations/{automation_id}/triggers/{slug}/token" as const;
   const make = async () => {
     const yes = !trigger.token || await confirm({
-      title: "Make a new token?",
-      message:
-        "The one before ends at once: whoever calls with it is refused until they have the new one.",
-      yes: "Make a new one",
+      title: t.automation.makeANewToken,
+      message: t.automation.theOneBeforeEndsAt,
+      yes: t.automation.makeANewOne,
       dangerous: true,
     });
     if (!yes) return;
@@ -80,9 +78,9 @@ function useToken(trigger: Trigger) {
   };
   const end = async () => {
     const yes = await confirm({
-      title: "End the token?",
-      message: "The webhook cannot be called with it any more.",
-      yes: "End it",
+      title: t.automation.endTheToken,
+      message: t.automation.theWebhookCannotBeCalled,
+      yes: t.automation.endIt,
       dangerous: true,
     });
     if (!yes) return;
@@ -90,7 +88,7 @@ function useToken(trigger: Trigger) {
       await client.DELETE(path, { params });
       setMade(null);
       await refreshAll();
-    }, "The token has ended.");
+    }, t.automation.theTokenHasEnded);
   };
   return { made, busy, make, end, forget: () => setMade(null) };
 }
@@ -101,18 +99,21 @@ export function Webhook({ trigger }: { trigger: Trigger }) {
   const { token } = trigger;
   return (
     <Stack gap="xs">
-      {trigger.url ? <Address label="With its token" url={trigger.url} /> : null}
-      {trigger.signed_url ? <Address label="With a signature" url={trigger.signed_url} /> : null}
+      {trigger.url ? <Address label={t.automation.withItsToken} url={trigger.url} /> : null}
+      {trigger.signed_url
+        ? <Address label={t.automation.withASignature} url={trigger.signed_url} />
+        : null}
       {made ? <NewToken made={made} close={forget} /> : null}
       <Group gap="xs">
         <Text size="sm" c="dimmed">
           {token
-            ? `A token that ends in ${token.hint}${
-              token.made_at ? `, made ${formatDate(token.made_at)}` : ""
-            }`
+            ? t.automation.aTokenThatEndsIn(
+              token.hint,
+              token.made_at ? t.automation.made(formatDate(token.made_at)) : "",
+            )
             : trigger.signed_url
-            ? "It has no token: it is called with a signature only."
-            : "It has no token yet, so nobody can call it."}
+            ? t.automation.itHasNoTokenIt
+            : t.automation.itHasNoTokenYet}
         </Text>
         {may
           ? (
@@ -122,7 +123,7 @@ export function Webhook({ trigger }: { trigger: Trigger }) {
               loading={busy}
               onClick={() => void make()}
             >
-              {token ? "Make a new token…" : "Make a token"}
+              {token ? t.automation.makeANewToken2 : t.automation.makeAToken}
             </Button>
           )
           : null}
@@ -134,7 +135,7 @@ export function Webhook({ trigger }: { trigger: Trigger }) {
               color="red"
               onClick={() => void end()}
             >
-              End it…
+              {t.automation.endIt2}
             </Button>
           )
           : null}
@@ -142,7 +143,7 @@ export function Webhook({ trigger }: { trigger: Trigger }) {
           ? (
             <CopyButton
               text={fireCurl({ url: trigger.url, token: "$TOKEN" })}
-              label="Copy as curl"
+              label={t.automation.copyAsCurl}
             />
           )
           : null}

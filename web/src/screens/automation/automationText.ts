@@ -1,7 +1,8 @@
 // The texts about an automation: state, grants and limits.
 
 import type { Schemas } from "../../api/client";
-import { describeLimit, formatCount, formatDuration, formatUsd, humanize } from "../../kit/format";
+import { describeLimit, formatDuration, formatUsd, humanize } from "../../kit/format";
+import { t } from "../../strings";
 
 export type Detail = Schemas["AutomationDetail"];
 type Grant = Schemas["GrantShape"];
@@ -27,21 +28,21 @@ export const definitionOf = (automation: Detail) => automation.definition as unk
 export function describeState(automation: Detail): string {
   if (automation.state === "active") {
     return automation.triggers.some((one) => one.enabled)
-      ? "Its triggers start it."
-      : "It has no trigger that is on: it runs only when a person starts it.";
+      ? t.automation.itsTriggersStartIt
+      : t.automation.itHasNoTriggerThat;
   }
-  if (automation.state === "archived") return "It was put away; nothing starts it.";
+  if (automation.state === "archived") return t.automation.itWasPutAwayNothing;
   if (automation.paused_reason === "failures") {
-    return `It was paused after ${formatCount(automation.failures, "failure")} in a row.`;
+    return t.automation.itWasPausedAfterFailure(automation.failures);
   }
   if (automation.paused_reason === "consent") {
-    return "It is paused until a person agrees to what it may do.";
+    return t.automation.itIsPausedUntilA;
   }
   if (automation.paused_reason === "owner_left") {
-    return "It stopped when its owner left. Somebody has to take it over or activate it.";
+    return t.automation.itStoppedWhenItsOwner;
   }
-  if (automation.paused_reason) return `It is paused: ${automation.paused_reason}.`;
-  return "It is paused: it runs only when a person starts it.";
+  if (automation.paused_reason) return t.automation.itIsPaused(automation.paused_reason);
+  return t.automation.itIsPausedItRuns;
 }
 
 // Every script has these without consent: its own state and history.
@@ -53,11 +54,13 @@ export const describeGrant = (grant: Grant) =>
 
 /** Where a secret is sent. */
 export function describeSecret({ action, part, site }: Schemas["SecretUseShape"]): string {
-  if (!part) return `is used by its ${humanize(action)}, for the signature`;
+  if (!part) return t.automation.isUsedByItsFor(humanize(action));
   const fetching = action === "http_fetch";
-  const place = fetching ? `the ${part} of a request` : `${humanize(part)} of ${action}`;
-  if (site) return `goes to ${site}, in ${place}`;
-  return fetching ? `goes where a run decides, in ${place}` : `is used in ${place}`;
+  const place = fetching
+    ? t.automation.theOfARequest(part)
+    : t.automation.of(humanize(part), action);
+  if (site) return t.automation.goesToIn(site, place);
+  return fetching ? t.automation.goesWhereARunDecides(place) : t.automation.isUsedIn(place);
 }
 
 function* everyStep(value: unknown): Generator<Step> {
@@ -75,14 +78,14 @@ export const hasScript = (definition: Definition) =>
 
 export type Limit = { name: string; text: string; pointer: string };
 const CONCURRENCY: Record<string, string> = {
-  queue: "a run waits until the one before it has ended",
-  drop_if_running: "nothing starts while a run is under way",
-  allow_parallel: "runs may go on side by side",
+  queue: t.automation.aRunWaitsUntilThe,
+  drop_if_running: t.automation.nothingStartsWhileARun,
+  allow_parallel: t.automation.runsMayGoOnSide,
 };
 const POLICY: Record<string, string> = {
-  always_draft: "everything that is sent outside asks a person first",
-  auto_confirm_safe: "what is sent outside asks a person first, unless it is known to be safe",
-  auto_confirm: "what is sent outside goes at once",
+  always_draft: t.automation.everythingThatIsSentOutside,
+  auto_confirm_safe: t.automation.whatIsSentOutsideAsks,
+  auto_confirm: t.automation.whatIsSentOutsideGoes,
 };
 const SCRIPT_SECONDS = 60;
 
@@ -90,10 +93,10 @@ function scriptLimits(definition: Definition, whole: number): Limit[] {
   return [...everyStep([definition.plan, definition.execution?.on_failure])]
     .filter((one) => one.action === "script")
     .map((one) => ({
-      name: `Script ${one.step_id}`,
-      text: `is ended after ${
-        formatDuration(Math.min(Number(one.config?.wall_seconds ?? SCRIPT_SECONDS), whole))
-      }`,
+      name: t.automation.script(one.step_id),
+      text: t.automation.isEndedAfter(
+        formatDuration(Math.min(Number(one.config?.wall_seconds ?? SCRIPT_SECONDS), whole)),
+      ),
       pointer: "/plan",
     }));
 }
@@ -108,44 +111,46 @@ export function listLimits(definition: Definition): Limit[] {
   const queued = String(execution.concurrency ?? "queue");
   return [
     {
-      name: "One run may cost",
-      text: `${formatUsd(String(execution.budget_cap_usd ?? 1))} at most`,
+      name: t.automation.oneRunMayCost,
+      text: t.automation.atMost(formatUsd(String(execution.budget_cap_usd ?? 1))),
       pointer: at("budget_cap_usd"),
     },
     {
-      name: "A day may cost",
-      text: `${formatUsd(String(execution.cost_cap_daily_usd ?? 1))} at most`,
+      name: t.automation.aDayMayCost,
+      text: t.automation.atMost(formatUsd(String(execution.cost_cap_daily_usd ?? 1))),
       pointer: at("cost_cap_daily_usd"),
     },
     {
-      name: "Models",
-      text: `${
-        Number(execution.max_llm_tokens ?? 200000).toLocaleString("en")
-      } tokens for one run at most`,
+      name: t.automation.models,
+      text: t.automation.tokensForOneRunAt(
+        Number(execution.max_llm_tokens ?? 200000).toLocaleString("en"),
+      ),
       pointer: at("max_llm_tokens"),
     },
     {
-      name: "Time",
-      text: `a run may work for ${formatDuration(whole)}`,
+      name: t.automation.time,
+      text: t.automation.aRunMayWorkFor(formatDuration(whole)),
       pointer: at("timeout_seconds"),
     },
     ...scriptLimits(definition, whole),
     {
-      name: "Tries",
-      text: retries
-        ? `a step that fails is tried ${formatCount(retries, "time")} more`
-        : "a step that fails is not tried again",
+      name: t.automation.tries,
+      text: retries ? t.automation.aStepThatFailsIs(retries) : t.automation.aStepThatFailsIsNot,
       pointer: at("max_retries"),
     },
     {
-      name: "Side by side",
+      name: t.automation.sideBySide,
       text: CONCURRENCY[queued] ?? humanize(queued),
       pointer: at("concurrency"),
     },
-    { name: "Sending", text: POLICY[policy] ?? humanize(policy), pointer: at("write_policy") },
     {
-      name: "History",
-      text: `runs are kept for ${formatCount(definition.retention?.runs_days ?? 90, "day")}`,
+      name: t.automation.sending,
+      text: POLICY[policy] ?? humanize(policy),
+      pointer: at("write_policy"),
+    },
+    {
+      name: t.automation.history,
+      text: t.automation.runsAreKeptForDay(definition.retention?.runs_days ?? 90),
       pointer: "/retention/runs_days",
     },
   ];

@@ -28,11 +28,20 @@ import { Filters } from "./Filters";
 import { useListKeys } from "./useListKeys";
 import { NoneArchived, NoneFound, NoneYet } from "./EmptyStates";
 import { NarrowRow, Row } from "./Row";
+import { t } from "../../strings";
 
 type Summary = Schemas["AutomationSummary"];
 
 const A_PAGE = 50;
-const HEADS = ["Automation", "State", "Next run", "Last run", "Latest runs", "This month", ""];
+const HEADS = [
+  t.automations.automation,
+  t.automations.state,
+  t.automations.nextRun,
+  t.automations.lastRun,
+  t.automations.latestRuns,
+  t.automations.thisMonth2,
+  "",
+];
 
 function List({ items }: { items: Summary[] }) {
   return (
@@ -48,7 +57,7 @@ function List({ items }: { items: Summary[] }) {
                   c="dimmed"
                   ta={head === "This month" ? "right" : undefined}
                 >
-                  {head || <VisuallyHidden>What can be done</VisuallyHidden>}
+                  {head || <VisuallyHidden>{t.automations.whatCanBeDone}</VisuallyHidden>}
                 </Table.Th>
               ))}
             </Table.Tr>
@@ -96,12 +105,12 @@ export default function Automations() {
   return (
     <>
       <PageHead
-        title="Automations"
+        title={t.automations.automations}
         right={
           <>
             <CopyAs
               operations={[{
-                label: "List automations",
+                label: t.automations.listAutomations,
                 operation: {
                   method: "GET",
                   path: `/api/v1/automations?${new URLSearchParams(
@@ -115,7 +124,7 @@ export default function Automations() {
             {may
               ? (
                 <Button component={Link} to="/new" leftSection={<Plus size={16} />}>
-                  New automation
+                  {t.automations.newAutomation}
                 </Button>
               )
               : null}
@@ -128,8 +137,8 @@ export default function Automations() {
         mb="md"
       >
         <Tabs.List>
-          <Tabs.Tab value="here">In use</Tabs.Tab>
-          <Tabs.Tab value="archived">Archived</Tabs.Tab>
+          <Tabs.Tab value="here">{t.automations.inUse}</Tabs.Tab>
+          <Tabs.Tab value="archived">{t.automations.archived}</Tabs.Tab>
         </Tabs.List>
       </Tabs>
       <Filters values={values} change={change} box={box} />
@@ -142,8 +151,11 @@ export default function Automations() {
               <List items={items} />
               <Group justify="space-between" mt="sm">
                 <Text size="xs" c="dimmed">
-                  {pages.hasNextPage ? `The first ${items.length}` : `${items.length} in all`}{" "}
-                  · j and k move, Enter opens, / searches
+                  {t.automations.jAndKMoveEnter(
+                    pages.hasNextPage
+                      ? t.automations.theFirst(items.length)
+                      : t.automations.inAll(items.length),
+                  )}
                 </Text>
                 {pages.hasNextPage
                   ? (
@@ -152,7 +164,7 @@ export default function Automations() {
                       loading={pages.isFetchingNextPage}
                       onClick={() => void pages.fetchNextPage()}
                     >
-                      Show more
+                      {t.automations.showMore}
                     </Button>
                   )
                   : null}

@@ -4,41 +4,45 @@ import { Anchor, Button, Code, List } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { Archive, SearchX, Workflow } from "lucide-react";
 import { Empty } from "../../kit/Empty";
+import { t } from "../../strings";
 
 export function NoneYet() {
   return (
     <Empty
       icon={Workflow}
-      title="No automations yet"
+      title={t.automations.noAutomationsYet}
       actions={
         <>
-          <Button component={Link} to="/new">Describe one in words</Button>
+          <Button component={Link} to="/new">{t.automations.describeOneInWords}</Button>
           <Button component={Link} to="/codex" variant="default">
-            Start from a recipe
+            {t.automations.startFromARecipe}
           </Button>
         </>
       }
     >
-      Each one rests until somebody has looked at it here and activates it. It is made in one of
-      these ways:
+      {t.automations.eachOneRestsUntilSomebody}
       <List size="sm" ta="left" mt="sm" spacing={6}>
         <List.Item>
-          <Anchor component={Link} to="/new" size="sm" underline="always">
-            Say what should happen
-          </Anchor>{" "}
-          and read what becomes of it.
+          {t.automations.andReadWhatBecomesOf(
+            <Anchor component={Link} to="/new" size="sm" underline="always">
+              {t.automations.sayWhatShouldHappen}
+            </Anchor>,
+          )}
         </List.Item>
         <List.Item>
-          <Anchor component={Link} to="/codex" size="sm" underline="always">
-            Take a recipe
-          </Anchor>{" "}
-          that somebody has tried, and make it yours.
+          {t.automations.thatSomebodyHasTriedAnd(
+            <Anchor component={Link} to="/codex" size="sm" underline="always">
+              {t.automations.takeARecipe}
+            </Anchor>,
+          )}
         </List.Item>
         <List.Item>
-          Let an assistant do it over{" "}
-          <Anchor component={Link} to="/connect" size="sm" underline="always">
-            MCP
-          </Anchor>, or save a file: <Code>mainspring save orders.ts</Code>.
+          {t.automations.letAnAssistantDoIt(
+            <Anchor component={Link} to="/connect" size="sm" underline="always">
+              {t.automations.mcp}
+            </Anchor>,
+            <Code>mainspring save orders.ts</Code>,
+          )}
         </List.Item>
       </List>
     </Empty>
@@ -49,18 +53,18 @@ export function NoneFound({ clear }: { clear: () => void }) {
   return (
     <Empty
       icon={SearchX}
-      title="Nothing fits"
-      actions={<Button variant="default" onClick={clear}>Show all of them</Button>}
+      title={t.automations.nothingFits}
+      actions={<Button variant="default" onClick={clear}>{t.automations.showAllOfThem}</Button>}
     >
-      No automation is like that. Search looks at names and goals.
+      {t.automations.noAutomationIsLikeThat}
     </Empty>
   );
 }
 
 export function NoneArchived() {
   return (
-    <Empty icon={Archive} title="Nothing was put away">
-      An automation that is archived rests here with all its history, and can be brought back.
+    <Empty icon={Archive} title={t.automations.nothingWasPutAway}>
+      {t.automations.anAutomationThatIsArchived}
     </Empty>
   );
 }

@@ -4,6 +4,7 @@ import { Button, Group, Select, TextInput } from "@mantine/core";
 import { Search } from "lucide-react";
 import { type RefObject, useEffect, useState } from "react";
 import { type Choice, HEALTH, isArchived, isNarrowed, SORTS, STATES, TRIGGERS } from "./listQuery";
+import { t } from "../../strings";
 
 type Values = Record<string, string | undefined>;
 type Props = {
@@ -58,13 +59,18 @@ export function Filters({ values, change, box }: Props) {
   const pick = { values, change };
   return (
     <Group gap="xs" mb="md">
-      <SearchBox values={values} change={change} box={box} label="Search by name or goal" />
+      <SearchBox
+        values={values}
+        change={change}
+        box={box}
+        label={t.automations.searchByNameOrGoal}
+      />
       {isArchived(values)
         ? null
-        : <Pick {...pick} name="state" label="Any state" choices={STATES} />}
-      <Pick {...pick} name="health" label="Any health" choices={HEALTH} />
-      <Pick {...pick} name="trigger" label="Any trigger" choices={TRIGGERS} />
-      <Pick {...pick} name="sort" label="Newest first" choices={SORTS} />
+        : <Pick {...pick} name="state" label={t.automations.anyState} choices={STATES} />}
+      <Pick {...pick} name="health" label={t.automations.anyHealth} choices={HEALTH} />
+      <Pick {...pick} name="trigger" label={t.automations.anyTrigger} choices={TRIGGERS} />
+      <Pick {...pick} name="sort" label={t.automations.newestFirst} choices={SORTS} />
       {isNarrowed(values)
         ? (
           <Button
@@ -78,7 +84,7 @@ export function Filters({ values, change, box }: Props) {
                 state: isArchived(values) ? "archived" : undefined,
               })}
           >
-            Clear
+            {t.automations.clear}
           </Button>
         )
         : null}

@@ -9,13 +9,13 @@ import {
   capitalize,
   describeOutcome,
   escapeInvisible,
-  formatCount,
   formatUsd,
   humanize,
   runStatus,
 } from "../../kit/format";
 import { RowActions } from "./RowActions";
 import { describeStreak, Sparkline } from "./Sparkline";
+import { t } from "../../strings";
 
 type Summary = Schemas["AutomationSummary"];
 
@@ -25,12 +25,12 @@ export function notes(automation: Summary): string[] {
     automation;
   return [
     automation.halted ? "halted" : "",
-    why === "owner_left" ? "its owner left" : "",
-    why === "failures" ? `stopped after ${formatCount(failures, "failure")}` : "",
-    automation.consent_waiting || why === "consent" ? "waits for consent" : "",
-    why !== "failures" && failures > 0 ? `${failures} failed in a row` : "",
-    drafts ? `${formatCount(drafts, "draft")} to look at` : "",
-    questions ? `${formatCount(questions, "question")} to answer` : "",
+    why === "owner_left" ? t.automations.itsOwnerLeft : "",
+    why === "failures" ? t.automations.stoppedAfterFailure(failures) : "",
+    automation.consent_waiting || why === "consent" ? t.automations.waitsForConsent : "",
+    why !== "failures" && failures > 0 ? t.automations.failedInARow(failures) : "",
+    drafts ? t.automations.draftToLookAt(drafts) : "",
+    questions ? t.automations.questionToAnswer(questions) : "",
   ].filter(Boolean);
 }
 
@@ -39,14 +39,14 @@ function Starts({ automation }: { automation: Summary }) {
   return (
     <Stack gap={0}>
       {automation.next_due_at ? <Timestamp at={automation.next_due_at} /> : null}
-      <Text size="xs" c="dimmed">{types || "By hand only"}</Text>
+      <Text size="xs" c="dimmed">{types || t.automations.byHandOnly}</Text>
     </Stack>
   );
 }
 
 function Last({ automation }: { automation: Summary }) {
   const last = automation.last_run;
-  if (!last) return <Text size="sm" c="dimmed">Not run yet</Text>;
+  if (!last) return <Text size="sm" c="dimmed">{t.automations.notRunYet}</Text>;
   return (
     <Stack gap={2} align="flex-start">
       <Group gap={6} wrap="nowrap">
@@ -152,7 +152,7 @@ export function NarrowRow({ automation }: { automation: Summary }) {
       <Group gap="lg" align="flex-start">
         <Last automation={automation} />
         <Starts automation={automation} />
-        <Text size="xs" c="dimmed">{formatUsd(automation.month_usd)} this month</Text>
+        <Text size="xs" c="dimmed">{t.automations.thisMonth(formatUsd(automation.month_usd))}</Text>
       </Group>
     </Stack>
   );

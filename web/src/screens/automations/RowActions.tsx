@@ -8,6 +8,7 @@ import { useHasRole } from "../../api/session";
 import { useAction } from "../../kit/useAction";
 import { ActivateModal } from "../automation/Activate";
 import { RunNowModal } from "../automation/RunNow";
+import { t } from "../../strings";
 
 type Summary = Schemas["AutomationSummary"];
 
@@ -21,15 +22,19 @@ export function RowActions({ automation }: { automation: Summary }) {
       const params = { path: { automation_id: automation.id } };
       await client.POST("/api/v1/automations/{automation_id}/pause", { params });
       await refresh("/api/v1/automations");
-    }, `${automation.name} is paused. Runs under way go on.`);
+    }, t.automations.isPausedRunsUnderWay(automation.name));
   const active = automation.state === "active";
   return (
     <Group gap={4} wrap="nowrap">
-      <RowAction label={`Run ${automation.name} now`} icon={Play} work={() => setOpen("run")} />
+      <RowAction
+        label={t.automations.runNow(automation.name)}
+        icon={Play}
+        work={() => setOpen("run")}
+      />
       {active
         ? (
           <RowAction
-            label={`Pause ${automation.name}`}
+            label={t.automations.pause(automation.name)}
             icon={Pause}
             work={() => void pause()}
             busy={busy}
@@ -37,7 +42,7 @@ export function RowActions({ automation }: { automation: Summary }) {
         )
         : (
           <RowAction
-            label={`Activate ${automation.name}`}
+            label={t.automations.activate(automation.name)}
             icon={Power}
             work={() => setOpen("activate")}
           />

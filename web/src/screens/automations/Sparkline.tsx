@@ -1,7 +1,8 @@
 // The latest runs as small bars, the newest on the right, with a text for screen readers.
 
 import { Box, Group, Tooltip } from "@mantine/core";
-import { formatCount, humanize, toneOf } from "../../kit/format";
+import { humanize, toneOf } from "../../kit/format";
+import { t } from "../../strings";
 
 const PAINT = {
   good: "var(--good)",
@@ -14,12 +15,12 @@ const HEIGHT = { good: 16, bad: 8, busy: 12, quiet: 4 };
 
 /** "3 of 4 succeeded, 1 failed" */
 export function describeRecent(recent: string[]): string {
-  if (!recent.length) return "It has not run yet.";
+  if (!recent.length) return t.automations.itHasNotRunYet;
   const won = recent.filter((one) => one === "succeeded").length;
   const others = new Map<string, number>();
   for (const one of recent) if (one !== "succeeded") others.set(one, (others.get(one) ?? 0) + 1);
   const rest = [...others].map(([status, times]) => `${times} ${humanize(status)}`);
-  return [`Of the latest ${formatCount(recent.length, "run")}: ${won} succeeded`, ...rest].join(
+  return [t.automations.ofTheLatestRunSucceeded(recent.length, won), ...rest].join(
     ", ",
   );
 }
@@ -52,4 +53,4 @@ export function Sparkline({ recent }: { recent: string[] }) {
 }
 
 export const describeStreak = (streak: number) =>
-  streak === 0 ? "" : `${streak >= 50 ? "50+" : streak} in a row`;
+  streak === 0 ? "" : t.automations.inARow(streak >= 50 ? "50+" : streak);

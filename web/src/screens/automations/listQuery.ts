@@ -1,34 +1,35 @@
 // The filters of the list, read from the URL; unknown values are ignored.
 
 import type { operations } from "../../api/schema";
+import { t } from "../../strings";
 
 export type Query = NonNullable<operations["get_automations"]["parameters"]["query"]>;
 type Values = Record<string, string | undefined>;
 export type Choice = { value: string; label: string };
 
 export const STATES: Choice[] = [
-  { value: "active", label: "Active" },
-  { value: "paused", label: "Paused" },
+  { value: "active", label: t.automations.active },
+  { value: "paused", label: t.automations.paused },
 ];
 export const HEALTH: Choice[] = [
-  { value: "failing", label: "Failing" },
-  { value: "waiting", label: "Waiting for a person" },
-  { value: "healthy", label: "Succeeding" },
-  { value: "never_run", label: "Never run" },
+  { value: "failing", label: t.automations.failing },
+  { value: "waiting", label: t.automations.waitingForAPerson },
+  { value: "healthy", label: t.automations.succeeding },
+  { value: "never_run", label: t.automations.neverRun },
 ];
 export const TRIGGERS: Choice[] = [
-  { value: "schedule", label: "On a schedule" },
-  { value: "webhook", label: "By webhook" },
-  { value: "event", label: "At an event" },
-  { value: "board_change", label: "When a board changes" },
-  { value: "page_ingested", label: "When a page comes in" },
+  { value: "schedule", label: t.automations.onASchedule },
+  { value: "webhook", label: t.automations.byWebhook },
+  { value: "event", label: t.automations.atAnEvent },
+  { value: "board_change", label: t.automations.whenABoardChanges },
+  { value: "page_ingested", label: t.automations.whenAPageComesIn },
 ];
 export const SORTS: Choice[] = [
-  { value: "newest", label: "Newest first" },
-  { value: "name", label: "By name" },
-  { value: "next", label: "Next run first" },
-  { value: "last", label: "Ran last" },
-  { value: "cost", label: "Cost this month" },
+  { value: "newest", label: t.automations.newestFirst },
+  { value: "name", label: t.automations.byName },
+  { value: "next", label: t.automations.nextRunFirst },
+  { value: "last", label: t.automations.ranLast },
+  { value: "cost", label: t.automations.costThisMonth },
 ];
 
 const known = (choices: Choice[], value: string | undefined) =>

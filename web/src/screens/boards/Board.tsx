@@ -17,14 +17,15 @@ import type { BoardShown } from "./rows";
 import { Setup } from "./Setup";
 import { Table } from "./Table";
 import { Versions } from "./Versions";
+import { t } from "../../strings";
 
 const VIEWS = {
-  rows: "Rows",
-  charts: "Charts",
-  links: "Links",
-  parts: "Forms and dashboard",
-  setup: "Columns",
-  versions: "Versions",
+  rows: t.boards.rows,
+  charts: t.boards.charts,
+  links: t.boards.links,
+  parts: t.boards.formsAndDashboard,
+  setup: t.boards.columns,
+  versions: t.boards.versions,
 };
 
 export default function Board() {
@@ -35,7 +36,7 @@ export default function Board() {
   if (!board.data) {
     return (
       <>
-        <PageHead title="Board" back={{ to: "/boards", label: "Boards" }} />
+        <PageHead title={t.boards.board} back={{ to: "/boards", label: t.boards.boards }} />
         <QueryResult of={board} lines={6}>{() => null}</QueryResult>
       </>
     );
@@ -52,10 +53,10 @@ function Shown({ board }: { board: BoardShown }) {
     <>
       <PageHead
         title={board.name}
-        back={{ to: "/boards", label: "Boards" }}
+        back={{ to: "/boards", label: t.boards.boards }}
         sub={board.description || undefined}
         beside={board.archived
-          ? <Badge color="gray" variant="light" tt="none">archived</Badge>
+          ? <Badge color="gray" variant="light" tt="none">{t.boards.archived}</Badge>
           : null}
         right={<CopyAs operations={operations(board.id)} />}
       />
@@ -114,7 +115,7 @@ function Rows({ board, mayEdit }: { board: BoardShown; mayEdit: boolean }) {
         ? (
           <Group mb="sm" style={{ overflowX: "auto" }}>
             <SegmentedControl
-              aria-label="Dataset"
+              aria-label={t.boards.dataset}
               value={dataset.name}
               onChange={(name) =>
                 change({
@@ -135,7 +136,7 @@ function Rows({ board, mayEdit }: { board: BoardShown; mayEdit: boolean }) {
       {filled
         ? (
           <Alert variant="light" color="gray" mb="sm" py="xs">
-            This dataset is filled from outside. What is changed here is undone by the next refresh.
+            {t.boards.thisDatasetIsFilledFrom}
           </Alert>
         )
         : null}
@@ -163,16 +164,16 @@ function Archived({ boardId }: { boardId: string }) {
   return (
     <Alert variant="light" color="yellow" icon={<Archive size={16} />} mb="md">
       <Group justify="space-between">
-        This board is archived. It can be read, and not changed.
+        {t.boards.thisBoardIsArchivedIt}
         {may
           ? (
             <Button
               size="compact-sm"
               variant="default"
               loading={busy}
-              onClick={() => void act(restore, "The board is back.")}
+              onClick={() => void act(restore, t.boards.theBoardIsBack)}
             >
-              Bring it back
+              {t.boards.bringItBack}
             </Button>
           )
           : null}
@@ -186,7 +187,7 @@ function operations(id: string) {
   const rows = [{ name: "Ada" }];
   return [
     {
-      label: "Read rows",
+      label: t.boards.readRows,
       operation: {
         method: "GET" as const,
         path: `${path}?limit=100`,
@@ -195,7 +196,7 @@ function operations(id: string) {
       },
     },
     {
-      label: "Append rows",
+      label: t.boards.appendRows,
       operation: {
         method: "POST" as const,
         path,

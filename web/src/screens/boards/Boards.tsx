@@ -23,8 +23,9 @@ import { CopyAs } from "../../kit/Copy";
 import { Empty } from "../../kit/Empty";
 import { Timestamp } from "../../kit/Timestamp";
 import { PageHead } from "../../kit/PageHead";
-import { escapeInvisible, formatCount } from "../../kit/format";
+import { escapeInvisible } from "../../kit/format";
 import { NewBoard } from "./NewBoard";
+import { t } from "../../strings";
 
 type Entry = Answer<"list_boards">["boards"][number];
 
@@ -39,28 +40,28 @@ export default function Boards() {
   const make = may
     ? (
       <Button leftSection={<Plus size={16} aria-hidden />} onClick={() => setMaking(true)}>
-        New board
+        {t.boards.newBoard}
       </Button>
     )
     : null;
   return (
     <>
       <PageHead
-        title="Boards"
-        sub="Tables that people and automations share. Each row is there once, with where it came from."
+        title={t.boards.boards}
+        sub={t.boards.tablesThatPeopleAndAutomations}
         right={
           <>
             {make}
             <CopyAs
               operations={[{
-                label: "List boards",
+                label: t.boards.listBoards,
                 operation: {
                   method: "GET",
                   path: "/api/v1/boards",
                   tool: "list_boards",
                 },
               }, {
-                label: "Create a board",
+                label: t.boards.createABoard,
                 operation: {
                   method: "POST",
                   path: "/api/v1/boards",
@@ -74,15 +75,15 @@ export default function Boards() {
       />
       <Group mb="md" gap="md">
         <TextInput
-          aria-label="Search boards"
-          placeholder="Search boards"
+          aria-label={t.boards.searchBoards}
+          placeholder={t.boards.searchBoards}
           leftSection={<Search size={15} aria-hidden />}
           value={values.q ?? ""}
           onChange={(event) => change({ q: event.currentTarget.value || undefined })}
           style={{ flex: "0 1 320px" }}
         />
         <Switch
-          label="Archived too"
+          label={t.boards.archivedToo}
           checked={archived}
           onChange={(event) =>
             change({ archived: event.currentTarget.checked ? "yes" : undefined })}
@@ -103,18 +104,17 @@ function List(
     return (
       <Empty
         icon={Table2}
-        title="No boards yet"
+        title={t.boards.noBoardsYet}
         actions={
           <>
             {make}
             <Button variant="default" component={Link} to="/codex">
-              Look at the codex
+              {t.boards.lookAtTheCodex}
             </Button>
           </>
         }
       >
-        A board keeps rows: contacts, deals, incidents, whatever your automations gather. Many
-        recipes of the codex bring a board of their own, ready to be filled.
+        {t.boards.aBoardKeepsRowsContacts}
       </Empty>
     );
   }
@@ -122,7 +122,7 @@ function List(
   const fitting = boards.filter((one) =>
     `${one.name} ${one.description}`.toLowerCase().includes(low)
   );
-  if (!fitting.length) return <Text c="dimmed">No board is called anything like “{text}”.</Text>;
+  if (!fitting.length) return <Text c="dimmed">{t.boards.noBoardIsCalledAnything(text)}</Text>;
   return (
     <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }} spacing="md">
       {fitting.map((board) => <BoardCard key={board.id} board={board} />)}
@@ -145,17 +145,19 @@ function BoardCard({ board }: { board: Entry }) {
       <Stack gap="xs" h="100%">
         <Group justify="space-between" wrap="nowrap" align="flex-start">
           <Title order={2} size="h5" className="wrap-anywhere">{escapeInvisible(board.name)}</Title>
-          {board.archived ? <Badge color="gray" variant="light" tt="none">archived</Badge> : null}
+          {board.archived
+            ? <Badge color="gray" variant="light" tt="none">{t.boards.archived}</Badge>
+            : null}
         </Group>
         {board.description
           ? <Text size="sm" c="dimmed" lineClamp={2}>{board.description}</Text>
           : null}
         <Text size="sm" className="numbers" mt="auto">
-          {formatCount(rows, "row")}
-          {board.datasets.length > 1 ? ` in ${formatCount(board.datasets.length, "dataset")}` : ""}
+          {t.counts.rows(rows)}
+          {board.datasets.length > 1 ? t.boards.inDataset(board.datasets.length) : ""}
         </Text>
         <Text size="xs" c="dimmed" component="div">
-          changed <Timestamp at={board.updated_at} size="xs" />
+          {t.boards.changed(<Timestamp at={board.updated_at} size="xs" />)}
         </Text>
       </Stack>
     </Card>

@@ -9,21 +9,21 @@ import { importWhenReachable } from "../../api/lazyImport";
 import { useUrlState } from "../../kit/urlState";
 import { QueryResult, SlowNote } from "../../kit/QueryResult";
 import { Empty } from "../../kit/Empty";
-import { formatCount } from "../../kit/format";
 import { type BoardShown, type Column, columnsOf, type Row } from "./rows";
+import { t } from "../../strings";
 
 const Plot = lazy(importWhenReachable(() => import("./Plot")));
 
 export type Kind = "bar" | "line" | "area";
 const HOW = {
-  count: "Count of rows",
-  sum: "Sum",
-  average: "Average",
-  smallest: "Smallest",
-  largest: "Largest",
+  count: t.boards.countOfRows,
+  sum: t.boards.sum,
+  average: t.boards.average,
+  smallest: t.boards.smallest,
+  largest: t.boards.largest,
 };
 type How = keyof typeof HOW;
-const PER = { day: "Per day", month: "Per month", year: "Per year" };
+const PER = { day: t.boards.perDay, month: t.boards.perMonth, year: t.boards.perYear };
 type Per = keyof typeof PER;
 const MOST = 60;
 
@@ -36,8 +36,8 @@ export function Charts({ board }: { board: BoardShown }) {
   const columns = columnsOf(dataset, some);
   if (!dataset || !columns.length) {
     return (
-      <Empty icon={ChartColumn} title="Nothing to draw yet">
-        A chart needs a dataset with columns or rows. Say under Columns what the rows have.
+      <Empty icon={ChartColumn} title={t.boards.nothingToDrawYet}>
+        {t.boards.aChartNeedsADataset}
       </Empty>
     );
   }
@@ -55,7 +55,7 @@ export function Charts({ board }: { board: BoardShown }) {
         {datasets.length > 1
           ? (
             <NativeSelect
-              label="Dataset"
+              label={t.boards.dataset}
               value={dataset.name}
               data={datasets.map(({ name }) => name)}
               onChange={({ currentTarget }) =>
@@ -68,7 +68,7 @@ export function Charts({ board }: { board: BoardShown }) {
           )
           : null}
         <NativeSelect
-          label="For each"
+          label={t.boards.forEach}
           value={x.key}
           data={columns.map(({ key, label }) => ({ value: key, label }))}
           onChange={({ currentTarget }) => change({ x: currentTarget.value })}
@@ -76,7 +76,7 @@ export function Charts({ board }: { board: BoardShown }) {
         {per
           ? (
             <NativeSelect
-              label="Time"
+              label={t.boards.time}
               value={per}
               data={Object.entries(PER).map(([value, label]) => ({ value, label }))}
               onChange={({ currentTarget }) => change({ per: currentTarget.value })}
@@ -84,7 +84,7 @@ export function Charts({ board }: { board: BoardShown }) {
           )
           : null}
         <NativeSelect
-          label="Show"
+          label={t.boards.show}
           value={how}
           data={Object.entries(HOW).filter(([one]) => y || one === "count")
             .map(([value, label]) => ({ value, label }))}
@@ -93,7 +93,7 @@ export function Charts({ board }: { board: BoardShown }) {
         {how !== "count" && y
           ? (
             <NativeSelect
-              label="Of"
+              label={t.boards.of}
               value={y.key}
               data={numbers.map(({ key, label }) => ({ value: key, label }))}
               onChange={({ currentTarget }) => change({ y: currentTarget.value })}
@@ -101,12 +101,12 @@ export function Charts({ board }: { board: BoardShown }) {
           )
           : null}
         <SegmentedControl
-          aria-label="Kind of chart"
+          aria-label={t.boards.kindOfChart}
           value={kind}
           onChange={(next) => change({ kind: next })}
-          data={[{ value: "bar", label: "Bars" }, { value: "line", label: "Line" }, {
+          data={[{ value: "bar", label: t.boards.bars }, { value: "line", label: t.boards.line }, {
             value: "area",
-            label: "Area",
+            label: t.boards.area,
           }]}
         />
       </Group>
@@ -155,7 +155,7 @@ function DrawnChart({ boardId, dataset, x, y, how, per, kind }: DrawnProps) {
       },
     },
   });
-  const title = `${HOW[how]}${y ? ` of ${y.label}` : ""} for each ${x.label}`;
+  const title = t.boards.forEach2(HOW[how], y ? t.boards.of2(y.label) : "", x.label);
   return (
     <Card withBorder radius="lg" p="lg" component="section" aria-label={title}>
       <Text fw={600} mb="md">{title}</Text>
@@ -164,7 +164,7 @@ function DrawnChart({ boardId, dataset, x, y, how, per, kind }: DrawnProps) {
           groups.length
             ? (
               <>
-                <Suspense fallback={<SlowNote text="Fetching the chart …" />}>
+                <Suspense fallback={<SlowNote text={t.boards.fetchingTheChart} />}>
                   <Plot
                     kind={kind}
                     name={HOW[how]}
@@ -177,14 +177,13 @@ function DrawnChart({ boardId, dataset, x, y, how, per, kind }: DrawnProps) {
                 {of > groups.length
                   ? (
                     <Text size="sm" c="dimmed" mt="sm">
-                      {order === "number" ? "The largest" : "The first"} {groups.length} of{" "}
-                      {formatCount(of, "group")}.
+                      {t.boards.theLargestOfGroup(order === "number", groups.length, of)}
                     </Text>
                   )
                   : null}
               </>
             )
-            : <Text c="dimmed">There are no rows to draw yet.</Text>}
+            : <Text c="dimmed">{t.boards.thereAreNoRowsTo}</Text>}
       </QueryResult>
     </Card>
   );

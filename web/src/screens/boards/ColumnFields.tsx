@@ -3,6 +3,7 @@
 import { ActionIcon, Button, Card, Group, NativeSelect, Stack, TextInput } from "@mantine/core";
 import { Plus, X } from "lucide-react";
 import type { FieldType } from "./rows";
+import { t } from "../../strings";
 
 export type WrittenColumn = {
   key: string;
@@ -13,13 +14,13 @@ export type WrittenColumn = {
 };
 
 export const TYPES: { value: FieldType; label: string }[] = [
-  { value: "text", label: "Text" },
-  { value: "number", label: "Number" },
-  { value: "date", label: "Date" },
-  { value: "select", label: "One of some options" },
-  { value: "tags", label: "Tags" },
-  { value: "user", label: "Person" },
-  { value: "richtext", label: "Long text" },
+  { value: "text", label: t.boards.text },
+  { value: "number", label: t.boards.number },
+  { value: "date", label: t.boards.date },
+  { value: "select", label: t.boards.oneOfSomeOptions },
+  { value: "tags", label: t.boards.tags },
+  { value: "user", label: t.boards.person },
+  { value: "richtext", label: t.boards.longText },
 ];
 
 /** A column key derived from its title: "Due date" → "due_date". */
@@ -53,15 +54,15 @@ export function ColumnFields({ columns, set }: Props) {
         <Card key={at} withBorder padding="xs" radius="md">
           <Group gap="xs" align="flex-end" wrap="nowrap">
             <TextInput
-              label={`Column ${at + 1}`}
-              placeholder="Company"
+              label={t.boards.column(at + 1)}
+              placeholder={t.boards.company}
               value={column.label}
               onChange={(event) => change(at, { label: event.currentTarget.value })}
               style={{ flex: 1 }}
             />
             <NativeSelect
-              label="Type"
-              aria-label={`Type of column ${at + 1}`}
+              label={t.boards.type}
+              aria-label={t.boards.typeOfColumn(at + 1)}
               data={TYPES}
               value={column.type}
               onChange={(event) => change(at, { type: event.currentTarget.value as FieldType })}
@@ -70,7 +71,7 @@ export function ColumnFields({ columns, set }: Props) {
               variant="subtle"
               color="gray"
               size={36}
-              aria-label={`Remove column ${at + 1}`}
+              aria-label={t.boards.removeColumn(at + 1)}
               onClick={() => set(columns.filter((_, index) => index !== at))}
             >
               <X size={16} />
@@ -80,9 +81,9 @@ export function ColumnFields({ columns, set }: Props) {
             ? (
               <TextInput
                 mt="xs"
-                label="Options"
-                placeholder="open, won, lost"
-                description="With commas between them."
+                label={t.boards.options}
+                placeholder={t.boards.openWonLost}
+                description={t.boards.withCommasBetweenThem}
                 value={column.options}
                 onChange={(event) => change(at, { options: event.currentTarget.value })}
               />
@@ -96,7 +97,7 @@ export function ColumnFields({ columns, set }: Props) {
         onClick={() => set([...columns, NEW_COLUMN])}
         style={{ alignSelf: "flex-start" }}
       >
-        Another column
+        {t.boards.anotherColumn}
       </Button>
     </Stack>
   );

@@ -4,6 +4,7 @@ import { Button, Group, NativeSelect, Pill, Popover, Stack, TextInput } from "@m
 import { ListFilter } from "lucide-react";
 import { type FormEvent, useState } from "react";
 import { type Column, type Filter, filtersText, needsValue, type Op, OPS, opsFor } from "./rows";
+import { t } from "../../strings";
 
 type Props = {
   columns: Column[];
@@ -24,10 +25,10 @@ export function Filters({ columns, filters, change }: Props) {
             onClick={() => setOpen(!open)}
             disabled={!columns.length}
           >
-            Filter
+            {t.boards.filter}
           </Button>
         </Popover.Target>
-        <Popover.Dropdown aria-label="A new filter">
+        <Popover.Dropdown aria-label={t.boards.aNewFilter}>
           <NewFilter
             columns={columns}
             add={(filter) => {
@@ -43,7 +44,7 @@ export function Filters({ columns, filters, change }: Props) {
           size="lg"
           withRemoveButton
           removeButtonProps={{
-            "aria-label": `Remove the filter on ${labelOf(one.field)}`,
+            "aria-label": t.boards.removeTheFilterOn(labelOf(one.field)),
             "aria-hidden": false,
             tabIndex: 0,
           }}
@@ -77,13 +78,13 @@ function NewFilter({ columns, add }: { columns: Column[]; add: (filter: Filter) 
     <form onSubmit={submit}>
       <Stack gap="xs" w={240}>
         <NativeSelect
-          label="Column"
+          label={t.boards.column2}
           value={key}
           onChange={(event) => setKey(event.currentTarget.value)}
           data={columns.map((one) => ({ value: one.key, label: one.label }))}
         />
         <NativeSelect
-          label="Only rows where it"
+          label={t.boards.onlyRowsWhereIt}
           value={op}
           onChange={(event) => setOp(event.currentTarget.value as Op)}
           data={ops.map((one) => ({ value: one, label: OPS[one] }))}
@@ -91,7 +92,7 @@ function NewFilter({ columns, add }: { columns: Column[]; add: (filter: Filter) 
         {!needsValue(op) ? null : options
           ? (
             <NativeSelect
-              label="Value"
+              label={t.boards.value}
               value={written}
               onChange={(event) => setValue(event.currentTarget.value)}
               data={options}
@@ -99,7 +100,7 @@ function NewFilter({ columns, add }: { columns: Column[]; add: (filter: Filter) 
           )
           : (
             <TextInput
-              label="Value"
+              label={t.boards.value}
               required
               value={value}
               type={column?.type === "date"
@@ -111,7 +112,7 @@ function NewFilter({ columns, add }: { columns: Column[]; add: (filter: Filter) 
               onChange={(event) => setValue(event.currentTarget.value)}
             />
           )}
-        <Button type="submit">Filter</Button>
+        <Button type="submit">{t.boards.filter}</Button>
       </Stack>
     </form>
   );

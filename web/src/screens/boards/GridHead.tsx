@@ -5,6 +5,7 @@ import { ArrowDown, ArrowUp } from "lucide-react";
 import type { PointerEvent } from "react";
 import type { Column, RowView } from "./rows";
 import { escapeInvisible } from "../../kit/format";
+import { t } from "../../strings";
 
 export const NARROWEST = 60;
 export const WIDEST = 800;
@@ -44,7 +45,7 @@ export function GridHead({ columns, items, width, look, sort, resize }: Props) {
                 onClick={() => sort(column.key)}
               >
                 <span
-                  title={column.free ? `${column.label}: no column of the dataset` : column.label}
+                  title={column.free ? t.boards.noColumnOfTheDataset(column.label) : column.label}
                 >
                   {escapeInvisible(column.label)}
                 </span>

@@ -9,11 +9,12 @@ import { notifyDone, useAction } from "../../kit/useAction";
 import { useConfirm } from "../../kit/Confirm";
 import { Empty } from "../../kit/Empty";
 import { Timestamp } from "../../kit/Timestamp";
-import { describeCron, formatCount } from "../../kit/format";
+import { describeCron } from "../../kit/format";
 import { describeTarget, useLinkKinds } from "./linkKinds";
 import { NewLink } from "./NewLink";
 import { NewRecipe } from "./NewRecipe";
 import type { BoardShown } from "./rows";
+import { t } from "../../strings";
 
 type Link = BoardShown["links"][number];
 type Recipe = Link["recipes"][number];
@@ -24,7 +25,7 @@ export function Links({ board, mayEdit }: Props) {
   const make = mayEdit
     ? (
       <Button leftSection={<Plus size={16} aria-hidden />} onClick={() => setMaking(true)}>
-        Follow something
+        {t.boards.followSomething}
       </Button>
     )
     : null;
@@ -38,9 +39,8 @@ export function Links({ board, mayEdit }: Props) {
           </>
         )
         : (
-          <Empty icon={Link2} title="This board follows nothing yet" actions={make}>
-            Link it to a repository, a calendar, a feed or any address that answers JSON, and a
-            dataset is kept as it is over there.
+          <Empty icon={Link2} title={t.boards.thisBoardFollowsNothingYet} actions={make}>
+            {t.boards.linkItToARepository}
           </Empty>
         )}
       <NewLink boardId={board.id} opened={making} close={() => setMaking(false)} />
@@ -55,9 +55,9 @@ function LinkCard({ link, mayEdit }: { link: Link; mayEdit: boolean }) {
   const { busy, act } = useAction();
   const remove = async () => {
     const sure = await confirm({
-      title: `Stop following ${link.display_name}?`,
-      message: "Its datasets are no longer refreshed. Their rows stay.",
-      yes: "Stop following",
+      title: t.boards.stopFollowing(link.display_name),
+      message: t.boards.itsDatasetsAreNoLonger,
+      yes: t.boards.stopFollowing2,
       dangerous: true,
     });
     if (!sure) return;
@@ -66,7 +66,7 @@ function LinkCard({ link, mayEdit }: { link: Link; mayEdit: boolean }) {
         params: { path: { link_id: link.id } },
       });
       await refresh("/api/v1/boards");
-    }, "The link is deleted.");
+    }, t.boards.theLinkIsDeleted);
   };
   return (
     <Card withBorder radius="lg" p="lg">
@@ -90,7 +90,7 @@ function LinkCard({ link, mayEdit }: { link: Link; mayEdit: boolean }) {
                 variant="default"
                 onClick={() => setFilling(true)}
               >
-                Fill a dataset
+                {t.boards.fillADataset}
               </Button>
               <Button
                 size="compact-sm"
@@ -98,9 +98,9 @@ function LinkCard({ link, mayEdit }: { link: Link; mayEdit: boolean }) {
                 color="red"
                 loading={busy}
                 onClick={() => void remove()}
-                aria-label={`Delete the link ${link.display_name}`}
+                aria-label={t.boards.deleteTheLink(link.display_name)}
               >
-                Delete
+                {t.boards.delete}
               </Button>
             </Group>
           )
@@ -111,7 +111,7 @@ function LinkCard({ link, mayEdit }: { link: Link; mayEdit: boolean }) {
           <RecipeLine key={recipe.id} recipe={recipe} mayEdit={mayEdit} />
         ))}
         {!link.recipes.length
-          ? <Text size="sm" c="dimmed" mt="xs">It fills no dataset yet.</Text>
+          ? <Text size="sm" c="dimmed" mt="xs">{t.boards.itFillsNoDatasetYet}</Text>
           : null}
       </Stack>
       <NewRecipe
@@ -137,9 +137,7 @@ function RecipeLine({ recipe, mayEdit }: { recipe: Recipe; mayEdit: boolean }) {
         });
         if (data) {
           notifyDone(
-            `${
-              formatCount(data.total, "row")
-            }: ${data.appended} new, ${data.updated} changed, ${data.deleted} gone.`,
+            t.boards.rowNewChangedGone(data.total, data.appended, data.updated, data.deleted),
           );
         }
       } finally {
@@ -148,27 +146,31 @@ function RecipeLine({ recipe, mayEdit }: { recipe: Recipe; mayEdit: boolean }) {
     });
   const stop = async () => {
     const sure = await confirm({
-      title: `Stop filling ${recipe.dataset_name}?`,
-      message: "The automation that refreshes it is archived. The rows stay.",
-      yes: "Stop",
+      title: t.boards.stopFilling(recipe.dataset_name),
+      message: t.boards.theAutomationThatRefreshesIt,
+      yes: t.boards.stop,
     });
     if (!sure) return;
     await act(async () => {
       await client.DELETE("/api/v1/dataset-recipes/{recipe_id}", { params: { path } });
       await refresh("/api/v1/boards");
-    }, "It is no longer filled.");
+    }, t.boards.itIsNoLongerFilled);
   };
   const when = recipe.refresh_cron
     ? describeCron(recipe.refresh_cron) ?? recipe.refresh_cron
-    : "by hand";
+    : t.boards.byHand;
   return (
     <Card bg="var(--soft)" radius="md" p="sm">
       <Group justify="space-between" gap="xs">
         <div>
           <Text size="sm" fw={600}>{recipe.dataset_name}</Text>
           <Text size="sm" c="dimmed" component="div">
-            {recipe.adapter_op}, refreshed {when}; last <Timestamp at={recipe.last_refreshed_at} />
-            {recipe.last_rows === null ? "" : `, ${formatCount(recipe.last_rows, "row")}`}
+            {t.boards.refreshedLast(
+              recipe.adapter_op,
+              when,
+              <Timestamp at={recipe.last_refreshed_at} />,
+              recipe.last_rows === null ? "" : `, ${t.counts.rows(recipe.last_rows)}`,
+            )}
             {recipe.automation_id
               ? (
                 <>
@@ -178,7 +180,7 @@ function RecipeLine({ recipe, mayEdit }: { recipe: Recipe; mayEdit: boolean }) {
                     size="sm"
                     to={`/automations/${recipe.automation_id}`}
                   >
-                    its automation
+                    {t.boards.itsAutomation}
                   </Anchor>
                 </>
               )
@@ -194,9 +196,9 @@ function RecipeLine({ recipe, mayEdit }: { recipe: Recipe; mayEdit: boolean }) {
                 leftSection={<RefreshCw size={13} aria-hidden />}
                 loading={busy}
                 onClick={() => void again()}
-                aria-label={`Refresh ${recipe.dataset_name}`}
+                aria-label={t.boards.refresh2(recipe.dataset_name)}
               >
-                Refresh
+                {t.boards.refresh}
               </Button>
               <Button
                 size="compact-sm"
@@ -204,7 +206,7 @@ function RecipeLine({ recipe, mayEdit }: { recipe: Recipe; mayEdit: boolean }) {
                 color="gray"
                 onClick={() => void stop()}
               >
-                Stop
+                {t.boards.stop}
               </Button>
             </Group>
           )
@@ -219,7 +221,7 @@ function RecipeLine({ recipe, mayEdit }: { recipe: Recipe; mayEdit: boolean }) {
             py="xs"
           >
             {describeProblem(recipe.last_error)}
-            {recipe.failures_in_row > 1 ? ` Failed ${recipe.failures_in_row} times in a row.` : ""}
+            {recipe.failures_in_row > 1 ? t.boards.failedTimesInARow(recipe.failures_in_row) : ""}
           </Alert>
         )
         : null}
@@ -229,5 +231,5 @@ function RecipeLine({ recipe, mayEdit }: { recipe: Recipe; mayEdit: boolean }) {
 
 function describeProblem(answer: Record<string, unknown>): string {
   const text = [answer.detail, answer.suggestion].filter((one) => typeof one === "string");
-  return text.join(" ") || "The last refresh did not work.";
+  return text.join(" ") || t.boards.theLastRefreshDidNot;
 }

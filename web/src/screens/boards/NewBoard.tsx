@@ -6,6 +6,7 @@ import { type FormEvent, useState } from "react";
 import { client, refresh } from "../../api/client";
 import { ProblemNote } from "../../kit/QueryResult";
 import { asColumns, ColumnFields, NEW_COLUMN, type WrittenColumn } from "./ColumnFields";
+import { t } from "../../strings";
 
 export function NewBoard({ opened, close }: { opened: boolean; close: () => void }) {
   const [name, setName] = useState("");
@@ -35,11 +36,11 @@ export function NewBoard({ opened, close }: { opened: boolean; close: () => void
     }
   };
   return (
-    <Modal opened={opened} onClose={close} title="A new board" size="lg" centered>
+    <Modal opened={opened} onClose={close} title={t.boards.aNewBoard} size="lg" centered>
       <form onSubmit={(event) => void submit(event)}>
         <Stack gap="sm">
           <TextInput
-            label="Name"
+            label={t.boards.name}
             required
             data-autofocus
             placeholder="Contacts"
@@ -47,20 +48,18 @@ export function NewBoard({ opened, close }: { opened: boolean; close: () => void
             onChange={(event) => setName(event.currentTarget.value)}
           />
           <TextInput
-            label="What it is for"
-            placeholder="Whom we talk to."
+            label={t.boards.whatItIsFor}
+            placeholder={t.boards.whomWeTalkTo}
             value={description}
             onChange={(event) => setDescription(event.currentTarget.value)}
           />
-          <Text size="sm" c="dimmed">
-            Columns say what a value must be. Rows may have other values too, so none is needed.
-          </Text>
+          <Text size="sm" c="dimmed">{t.boards.columnsSayWhatAValue}</Text>
           <ColumnFields columns={columns} set={setColumns} />
           {problem ? <ProblemNote problem={problem} /> : null}
           <Group justify="flex-end" gap="xs">
-            <Button variant="default" onClick={close}>Cancel</Button>
+            <Button variant="default" onClick={close}>{t.boards.cancel}</Button>
             <Button type="submit" loading={busy} disabled={!name.trim()}>
-              Make the board
+              {t.boards.makeTheBoard}
             </Button>
           </Group>
         </Stack>

@@ -5,6 +5,7 @@ import { type FormEvent, useState } from "react";
 import { client, refresh } from "../../api/client";
 import { ProblemNote } from "../../kit/QueryResult";
 import { useLinkKinds } from "./linkKinds";
+import { t } from "../../strings";
 
 type Props = { boardId: string; opened: boolean; close: () => void };
 
@@ -54,11 +55,11 @@ export function NewLink({ boardId, opened, close }: Props) {
     }
   };
   return (
-    <Modal opened={opened} onClose={close} title="Follow something outside" centered>
+    <Modal opened={opened} onClose={close} title={t.boards.followSomethingOutside} centered>
       <form onSubmit={(event) => void submit(event)}>
         <Stack gap="sm">
           <NativeSelect
-            label="What"
+            label={t.boards.what}
             value={kind}
             data={kinds.map((one) => ({ value: one.kind, label: one.label }))}
             onChange={(event) => setChosen(event.currentTarget.value)}
@@ -78,7 +79,7 @@ export function NewLink({ boardId, opened, close }: Props) {
             />
           ))}
           <TextInput
-            label="Name here"
+            label={t.boards.nameHere}
             placeholder={usual}
             value={name}
             onChange={(event) => setName(event.currentTarget.value)}
@@ -86,20 +87,17 @@ export function NewLink({ boardId, opened, close }: Props) {
           {known.connection === "used"
             ? (
               <Switch
-                label="Read it with my own connection"
+                label={t.boards.readItWithMyOwn}
                 checked={own}
                 onChange={(event) => setOwn(event.currentTarget.checked)}
               />
             )
             : null}
-          <Text size="sm" c="dimmed">
-            Nothing is ever written over there. Everybody in the workspace can read a link, so no
-            key belongs in an address.
-          </Text>
+          <Text size="sm" c="dimmed">{t.boards.nothingIsEverWrittenOver}</Text>
           {problem ? <ProblemNote problem={problem} /> : null}
           <Group justify="flex-end" gap="xs">
-            <Button variant="default" onClick={close}>Cancel</Button>
-            <Button type="submit" loading={busy}>Follow</Button>
+            <Button variant="default" onClick={close}>{t.boards.cancel}</Button>
+            <Button type="submit" loading={busy}>{t.boards.follow}</Button>
           </Group>
         </Stack>
       </form>

@@ -7,15 +7,16 @@ import { notifyDone } from "../../kit/useAction";
 import { ProblemNote } from "../../kit/QueryResult";
 import { sampleText, useLinkKinds } from "./linkKinds";
 import type { BoardShown } from "./rows";
+import { t } from "../../strings";
 
 type Link = BoardShown["links"][number];
 type Props = { link: Link; opened: boolean; close: () => void };
 
 const WHEN = [
-  { value: "", label: "by hand alone" },
-  { value: "*/15 * * * *", label: "every 15 minutes" },
-  { value: "0 * * * *", label: "every hour" },
-  { value: "0 6 * * *", label: "every day at 6:00 UTC" },
+  { value: "", label: t.boards.byHandAlone },
+  { value: "*/15 * * * *", label: t.boards.every15Minutes },
+  { value: "0 * * * *", label: t.boards.everyHour },
+  { value: "0 6 * * *", label: t.boards.everyDayAt600 },
 ];
 
 export function NewRecipe({ link, opened, close }: Props) {
@@ -48,7 +49,7 @@ export function NewRecipe({ link, opened, close }: Props) {
     await client.POST("/api/v1/dataset-recipes/{recipe_id}/refresh", {
       params: { path: { recipe_id: data.id } },
       body: {},
-    }).then(() => notifyDone("The dataset is filled."), () => {});
+    }).then(() => notifyDone(t.boards.theDatasetIsFilled), () => {});
     await refresh("/api/v1/boards");
   };
   const submit = async (event: FormEvent) => {
@@ -59,7 +60,7 @@ export function NewRecipe({ link, opened, close }: Props) {
       await fill();
     } catch (refused) {
       setProblem(
-        refused instanceof SyntaxError ? new Error("The settings are not JSON.") : refused,
+        refused instanceof SyntaxError ? new Error(t.boards.theSettingsAreNotJson) : refused,
       );
     } finally {
       setBusy(false);
@@ -69,7 +70,7 @@ export function NewRecipe({ link, opened, close }: Props) {
     <Modal
       opened={opened}
       onClose={close}
-      title={`Fill a dataset from ${link.display_name}`}
+      title={t.boards.fillADatasetFrom(link.display_name)}
       centered
     >
       <form onSubmit={(event) => void submit(event)}>
@@ -77,7 +78,7 @@ export function NewRecipe({ link, opened, close }: Props) {
           {readings.length
             ? (
               <NativeSelect
-                label="What is read"
+                label={t.boards.whatIsRead}
                 value={op}
                 data={readings.map((one) => ({ value: one.id, label: one.label }))}
                 onChange={({ currentTarget }) => {
@@ -88,29 +89,29 @@ export function NewRecipe({ link, opened, close }: Props) {
             )
             : (
               <TextInput
-                label="What is read"
+                label={t.boards.whatIsRead}
                 required
                 value={op}
                 onChange={(event) => setOp(event.currentTarget.value)}
               />
             )}
           <TextInput
-            label="Dataset"
-            description="It is made when it is not there."
+            label={t.boards.dataset}
+            description={t.boards.itIsMadeWhenIt}
             required
             placeholder="prs"
             value={dataset}
             onChange={(event) => setDataset(event.currentTarget.value)}
           />
           <NativeSelect
-            label="Refreshed"
+            label={t.boards.refreshed}
             value={cron}
             data={WHEN}
             onChange={(event) => setCron(event.currentTarget.value)}
           />
           <Textarea
-            label="Settings"
-            description="As JSON, if the reading takes any."
+            label={t.boards.settings}
+            description={t.boards.asJsonIfTheReading}
             autosize
             minRows={1}
             value={params}
@@ -119,8 +120,8 @@ export function NewRecipe({ link, opened, close }: Props) {
           />
           {problem ? <ProblemNote problem={problem} /> : null}
           <Group justify="flex-end" gap="xs">
-            <Button variant="default" onClick={close}>Cancel</Button>
-            <Button type="submit" loading={busy}>Fill it</Button>
+            <Button variant="default" onClick={close}>{t.boards.cancel}</Button>
+            <Button type="submit" loading={busy}>{t.boards.fillIt}</Button>
           </Group>
         </Stack>
       </form>

@@ -2,15 +2,16 @@
 
 import { Rows3 } from "lucide-react";
 import { Empty } from "../../kit/Empty";
+import { t } from "../../strings";
 
 export function NoRows({ mayEdit, filled }: { mayEdit: boolean; filled: boolean }) {
   return (
-    <Empty icon={Rows3} title="No rows yet">
+    <Empty icon={Rows3} title={t.boards.noRowsYet}>
       {filled
-        ? "A link fills this dataset. Refresh it under Links, or wait for its schedule."
+        ? t.boards.aLinkFillsThisDataset
         : mayEdit
-        ? "Add a row above, fill in a form of the board, let an automation append rows with append_board_rows, or follow something outside under Links."
-        : "Rows come from automations, from links and from people who may write here."}
+        ? t.boards.addARowAboveFill
+        : t.boards.rowsComeFromAutomationsFrom}
     </Empty>
   );
 }

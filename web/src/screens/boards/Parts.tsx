@@ -23,6 +23,7 @@ import { escapeInvisible } from "../../kit/format";
 import "./grid.css";
 import { RowForm } from "./RowForm";
 import { type BoardShown, columnsOf } from "./rows";
+import { t } from "../../strings";
 
 type Form = Answer<"list_board_forms">["forms"][number];
 type Skill = Answer<"list_board_skills">["skills"][number];
@@ -37,10 +38,8 @@ export function Parts({ board, mayEdit }: Props) {
     <Stack gap="lg">
       {nothing
         ? (
-          <Empty icon={LayoutDashboard} title="Only rows so far">
-            A board can also hold forms (each filled in becomes a row), a dashboard (one HTML
-            document) and skills (prompts for agents). Recipes of the codex bring them, and programs
-            keep them with set_board_form, set_board_dashboard and set_board_skill.
+          <Empty icon={LayoutDashboard} title={t.boards.onlyRowsSoFar}>
+            {t.boards.aBoardCanAlsoHold}
           </Empty>
         )
         : null}
@@ -93,7 +92,7 @@ function FormCard({ form, board, mayEdit }: Props & { form: Form }) {
       body: { dataset, rows: [row as never] },
     });
     setFilling(false);
-    notifyDone(`Thank you. It is a row of ${dataset} now.`);
+    notifyDone(t.boards.thankYouItIsA(dataset));
     await refresh("/api/v1/boards");
   };
   const title = form.title || form.name;
@@ -103,7 +102,7 @@ function FormCard({ form, board, mayEdit }: Props & { form: Form }) {
         <div>
           <Group gap="xs">
             <Title order={2} size="h5">{title}</Title>
-            <Badge variant="light" tt="none">form</Badge>
+            <Badge variant="light" tt="none">{t.boards.form}</Badge>
           </Group>
           <Text size="sm" c="dimmed">
             {form.description ||
@@ -111,12 +110,12 @@ function FormCard({ form, board, mayEdit }: Props & { form: Form }) {
           </Text>
         </div>
         {mayEdit
-          ? <Button variant="default" onClick={() => setFilling(true)}>Fill it in</Button>
+          ? <Button variant="default" onClick={() => setFilling(true)}>{t.boards.fillItIn}</Button>
           : null}
       </Group>
       <Modal opened={filling} onClose={() => setFilling(false)} title={title} centered>
         {form.description ? <Text size="sm" c="dimmed" mb="md">{form.description}</Text> : null}
-        <RowForm fields={fields} send={send} word="Send" />
+        <RowForm fields={fields} send={send} word={t.boards.send} />
       </Modal>
     </Card>
   );
@@ -128,7 +127,7 @@ function Dashboard({ board, mayEdit }: Props) {
   return (
     <Card withBorder radius="lg" p="lg">
       <Group justify="space-between" mb={board.dashboard ? "md" : 0}>
-        <Title order={2} size="h5">Dashboard</Title>
+        <Title order={2} size="h5">{t.boards.dashboard}</Title>
         {mayEdit
           ? (
             <Button
@@ -136,7 +135,7 @@ function Dashboard({ board, mayEdit }: Props) {
               size="compact-sm"
               onClick={() => setWriting(true)}
             >
-              {board.dashboard ? "Change it" : "Write one"}
+              {board.dashboard ? t.boards.changeIt : t.boards.writeOne}
             </Button>
           )
           : null}
@@ -145,22 +144,18 @@ function Dashboard({ board, mayEdit }: Props) {
         ? (
           <iframe
             className="board-dashboard"
-            title={`Dashboard of ${board.name}`}
+            title={t.boards.dashboardOf(board.name)}
             sandbox=""
             referrerPolicy="no-referrer"
             src={`/api/v1/boards/${board.id}/dashboard.html`}
             key={board.dashboard.version}
           />
         )
-        : (
-          <Text size="sm" c="dimmed">
-            One HTML document with its own styles. Scripts in it never run.
-          </Text>
-        )}
+        : <Text size="sm" c="dimmed">{t.boards.oneHtmlDocumentWithIts}</Text>}
       <Modal
         opened={writing}
         onClose={() => setWriting(false)}
-        title="Dashboard"
+        title={t.boards.dashboard}
         size="xl"
         centered
       >
@@ -185,7 +180,7 @@ function WriteDashboard({ board, close }: { board: BoardShown; close: () => void
         body: { html },
       });
       await refresh("/api/v1/boards");
-    }, "The dashboard is kept.");
+    }, t.boards.theDashboardIsKept);
     if (kept) close();
   };
   return (
@@ -203,7 +198,7 @@ function WriteDashboard({ board, close }: { board: BoardShown; close: () => void
       />
       <Group justify="flex-end">
         <Button loading={busy} disabled={!html.trim()} onClick={() => void save()}>
-          Keep it
+          {t.boards.keepIt}
         </Button>
       </Group>
     </Stack>
@@ -217,9 +212,9 @@ function SkillCard(
   const { busy, act } = useAction();
   const remove = async () => {
     const sure = await confirm({
-      title: `Delete the skill ${skill.name}?`,
-      message: "Its versions stay, and one of them can be brought back.",
-      yes: "Delete",
+      title: t.boards.deleteTheSkill(skill.name),
+      message: t.boards.itsVersionsStayAndOne,
+      yes: t.boards.delete,
       dangerous: true,
     });
     if (!sure) return;
@@ -228,14 +223,14 @@ function SkillCard(
         params: { path: { board_id: boardId, name: skill.name } },
       });
       await refresh("/api/v1/boards");
-    }, "The skill is deleted.");
+    }, t.boards.theSkillIsDeleted);
   };
   return (
     <Card withBorder radius="lg" p="lg">
       <Group justify="space-between" mb="xs">
         <Group gap="xs">
           <Title order={2} size="h5">{escapeInvisible(skill.name)}</Title>
-          <Badge variant="light" color="gray" tt="none">skill</Badge>
+          <Badge variant="light" color="gray" tt="none">{t.boards.skill}</Badge>
         </Group>
         {mayEdit
           ? (
@@ -244,10 +239,10 @@ function SkillCard(
               variant="subtle"
               color="red"
               loading={busy}
-              aria-label={`Delete the skill ${skill.name}`}
+              aria-label={t.boards.deleteTheSkill2(skill.name)}
               onClick={() => void remove()}
             >
-              Delete
+              {t.boards.delete}
             </Button>
           )
           : null}
@@ -257,7 +252,7 @@ function SkillCard(
       {skill.allowed_tools?.length
         ? (
           <Text size="xs" c="dimmed" mt="xs">
-            May call {skill.allowed_tools.join(", ")}
+            {t.boards.mayCall(skill.allowed_tools.join(", "))}
           </Text>
         )
         : null}

@@ -4,6 +4,7 @@ import { AreaChart, BarChart, LineChart } from "@mantine/charts";
 import "@mantine/charts/styles.css";
 import { Accordion, ScrollArea, Table } from "@mantine/core";
 import type { Kind } from "./Charts";
+import { t } from "../../strings";
 
 type Point = { x: string; y: number };
 type Props = { kind: Kind; name: string; points: Point[] };
@@ -29,7 +30,7 @@ export default function Plot({ kind, name, points }: Props) {
     <>
       <div
         role="img"
-        aria-label={`${name}: ${points.length} values; the numbers stand below.`}
+        aria-label={t.boards.valuesTheNumbersStandBelow(name, points.length)}
       >
         {kind === "bar"
           ? (
@@ -45,13 +46,13 @@ export default function Plot({ kind, name, points }: Props) {
       </div>
       <Accordion variant="filled" mt="md">
         <Accordion.Item value="numbers">
-          <Accordion.Control>The numbers</Accordion.Control>
+          <Accordion.Control>{t.boards.theNumbers}</Accordion.Control>
           <Accordion.Panel>
             <ScrollArea.Autosize mah={320} viewportProps={{ tabIndex: 0 }}>
               <Table>
                 <Table.Thead>
                   <Table.Tr>
-                    <Table.Th>Group</Table.Th>
+                    <Table.Th>{t.boards.group}</Table.Th>
                     <Table.Th ta="right">{name}</Table.Th>
                   </Table.Tr>
                 </Table.Thead>

@@ -6,12 +6,13 @@ import { Timestamp } from "../../kit/Timestamp";
 import { escapeInvisible } from "../../kit/format";
 import { formatCell } from "./cells";
 import { type Column, describeSource, type Row } from "./rows";
+import { t } from "../../strings";
 
 type Props = { row: Row | undefined; columns: Column[]; close: () => void };
 
 export function RowDetails({ row, columns, close }: Props) {
   return (
-    <Drawer opened={row !== undefined} onClose={close} position="right" title="Row">
+    <Drawer opened={row !== undefined} onClose={close} position="right" title={t.boards.row}>
       {row
         ? (
           <Stack gap="md">
@@ -28,21 +29,21 @@ export function RowDetails({ row, columns, close }: Props) {
               </Box>
             ))}
             <Box>
-              <Text size="xs" c="dimmed">Added by</Text>
+              <Text size="xs" c="dimmed">{t.boards.addedBy}</Text>
               <Text size="sm">{describeSource(row._src)}</Text>
               <Text size="xs" c="dimmed" className="mono wrap-anywhere">
                 {row._src}
               </Text>
             </Box>
             <Box>
-              <Text size="xs" c="dimmed">Last changed</Text>
+              <Text size="xs" c="dimmed">{t.boards.lastChanged}</Text>
               <Timestamp at={row._updated_at} />
             </Box>
             <Group gap="xs" wrap="nowrap">
               <Text size="xs" c="dimmed" className="mono wrap-anywhere">
                 {row.row_id}
               </Text>
-              <CopyIcon text={row.row_id} label="Copy the id of the row" />
+              <CopyIcon text={row.row_id} label={t.boards.copyTheIdOfThe} />
             </Group>
           </Stack>
         )

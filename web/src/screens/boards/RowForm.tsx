@@ -6,6 +6,7 @@ import { Problem } from "../../api/problem";
 import { ProblemNote } from "../../kit/QueryResult";
 import { parseCell } from "./cells";
 import type { Column } from "./rows";
+import { t } from "../../strings";
 
 export type Field = { column: Column; label: string; help?: string; required?: boolean };
 
@@ -15,7 +16,7 @@ type Props = {
   word?: string;
 };
 
-export function RowForm({ fields, send, word = "Add the row" }: Props) {
+export function RowForm({ fields, send, word = t.boards.addTheRow }: Props) {
   const [texts, setTexts] = useState<Record<string, string>>({});
   const [wrong, setWrong] = useState<Record<string, string>>({});
   const [problem, setProblem] = useState<unknown>(null);
@@ -28,7 +29,7 @@ export function RowForm({ fields, send, word = "Add the row" }: Props) {
     setProblem(null);
     if (Object.keys(found).length) return;
     if (!Object.keys(row).length) {
-      return setProblem(new Error("Write something first: a row has at least one value."));
+      return setProblem(new Error(t.boards.writeSomethingFirstARow));
     }
     setBusy(true);
     try {
@@ -74,7 +75,7 @@ function readRow(fields: Field[], texts: Record<string, string>) {
     const read = parseCell(column, texts[column.key] ?? "");
     if ("problem" in read) found[column.key] = read.problem;
     else if (read.value !== null) row[column.key] = read.value;
-    else if (required) found[column.key] = "This is needed.";
+    else if (required) found[column.key] = t.boards.thisIsNeeded;
   }
   return { row, found };
 }
@@ -88,7 +89,7 @@ function Input({ field: { column, label, help, required }, text, error, set }: I
     required,
     value: text,
     description: help ??
-      (column.type === "tags" ? "Several, with commas between them." : undefined),
+      (column.type === "tags" ? t.boards.severalWithCommasBetweenThem : undefined),
     onChange: (event: { currentTarget: { value: string } }) => set(event.currentTarget.value),
   };
   if (column.type === "select") {

@@ -9,6 +9,7 @@ import { ProblemNote } from "../../kit/QueryResult";
 import { useConfirm } from "../../kit/Confirm";
 import { asColumns, ColumnFields, type WrittenColumn } from "./ColumnFields";
 import type { BoardShown, Dataset } from "./rows";
+import { t } from "../../strings";
 
 type Props = { board: BoardShown; mayEdit: boolean };
 const ONE = "/api/v1/boards/{board_id}" as const;
@@ -23,11 +24,11 @@ export function Setup({ board, mayEdit }: Props) {
       <Names key={board.updated_at} board={board} />
       <Card withBorder radius="lg" p="lg">
         <Group justify="space-between" mb="md" align="flex-end">
-          <Title order={2} size="h4">Columns</Title>
+          <Title order={2} size="h4">{t.boards.columns}</Title>
           {datasets.length > 1
             ? (
               <NativeSelect
-                aria-label="Dataset"
+                aria-label={t.boards.dataset}
                 value={dataset?.name}
                 data={datasets.map(({ name }) => name)}
                 onChange={(event) => setChosen(event.currentTarget.value)}
@@ -61,7 +62,7 @@ function ReadOnly({ datasets }: { datasets: Dataset[] }) {
             {columns.map(({ label, key, field_type }) => `${label ?? key} (${field_type})`).join(
               ", ",
             ) ||
-              "No columns: rows may have any values."}
+              t.boards.noColumnsRowsMayHave}
           </Text>
         </Card>
       ))}
@@ -83,14 +84,14 @@ function Names({ board }: { board: BoardShown }) {
   return (
     <Card withBorder radius="lg" p="lg">
       <Stack gap="sm">
-        <Title order={2} size="h4">Name</Title>
+        <Title order={2} size="h4">{t.boards.name}</Title>
         <TextInput
-          label="Name"
+          label={t.boards.name}
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}
         />
         <TextInput
-          label="What it is for"
+          label={t.boards.whatItIsFor}
           value={description}
           onChange={(event) => setDescription(event.currentTarget.value)}
         />
@@ -99,9 +100,9 @@ function Names({ board }: { board: BoardShown }) {
             loading={busy}
             disabled={!name.trim() ||
               (name === board.name && description === board.description)}
-            onClick={() => void act(save, "Kept.")}
+            onClick={() => void act(save, t.boards.kept)}
           >
-            Save
+            {t.boards.save}
           </Button>
         </Group>
       </Stack>
@@ -134,7 +135,7 @@ function Columns({ boardId, dataset }: { boardId: string; dataset: Dataset }) {
         params: { path: { board_id: boardId } },
         body: { datasets: [changed] },
       });
-      notifyDone("The columns are kept. The rows stayed as they are.");
+      notifyDone(t.boards.theColumnsAreKeptThe);
       await refresh("/api/v1/boards");
     } catch (refused) {
       setProblem(refused);
@@ -147,11 +148,11 @@ function Columns({ boardId, dataset }: { boardId: string; dataset: Dataset }) {
     <Stack gap="sm">
       <ColumnFields columns={columns} set={setColumns} />
       <NativeSelect
-        label="Recognise a row by"
-        description="A row whose value is there already is not appended again."
+        label={t.boards.recogniseARowBy}
+        description={t.boards.aRowWhoseValueIs}
         value={key}
         data={[
-          { value: "", label: "nothing: every row is new" },
+          { value: "", label: t.boards.nothingEveryRowIsNew },
           ...named.map((one) => ({ value: one.key, label: one.label })),
           ...(key && !named.some((one) => one.key === key) ? [key] : []),
         ]}
@@ -159,7 +160,7 @@ function Columns({ boardId, dataset }: { boardId: string; dataset: Dataset }) {
       />
       {problem ? <ProblemNote problem={problem} /> : null}
       <Group justify="flex-end">
-        <Button loading={busy} onClick={() => void save()}>Save the columns</Button>
+        <Button loading={busy} onClick={() => void save()}>{t.boards.saveTheColumns}</Button>
       </Group>
     </Stack>
   );
@@ -177,10 +178,10 @@ function NewDataset({ boardId, added }: { boardId: string; added: (name: string)
   };
   return (
     <Card withBorder radius="lg" p="lg">
-      <Title order={2} size="h4" mb="sm">Another dataset</Title>
+      <Title order={2} size="h4" mb="sm">{t.boards.anotherDataset}</Title>
       <Group align="flex-end" gap="xs">
         <TextInput
-          label="Name"
+          label={t.boards.name}
           placeholder="contacts"
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}
@@ -190,9 +191,9 @@ function NewDataset({ boardId, added }: { boardId: string; added: (name: string)
           variant="default"
           loading={busy}
           disabled={!name.trim()}
-          onClick={() => void act(add, "The dataset is there.")}
+          onClick={() => void act(add, t.boards.theDatasetIsThere)}
         >
-          Add
+          {t.boards.add}
         </Button>
       </Group>
     </Card>
@@ -205,15 +206,14 @@ function ArchiveBoard({ board }: { board: BoardShown }) {
   const { busy, act } = useAction();
   const archive = async () => {
     const sure = await confirm({
-      title: "Archive this board?",
-      message:
-        "It leaves the list and can no longer be changed. Its rows stay, and it can be brought back.",
-      yes: "Archive",
+      title: t.boards.archiveThisBoard,
+      message: t.boards.itLeavesTheListAnd,
+      yes: t.boards.archive,
     });
     if (!sure) return;
     const done = await act(
       () => client.DELETE(ONE, { params: { path: { board_id: board.id } } }),
-      "The board is archived.",
+      t.boards.theBoardIsArchived,
     );
     if (done) {
       await refresh("/api/v1/boards");
@@ -223,7 +223,7 @@ function ArchiveBoard({ board }: { board: BoardShown }) {
   return (
     <Group>
       <Button variant="default" loading={busy} onClick={() => void archive()}>
-        Archive the board
+        {t.boards.archiveTheBoard}
       </Button>
     </Group>
   );

@@ -8,7 +8,6 @@ import { client, refresh } from "../../api/client";
 import { notifyProblem } from "../../kit/useAction";
 import { useUrlState } from "../../kit/urlState";
 import { ProblemNote, SlowNote } from "../../kit/QueryResult";
-import { formatCount } from "../../kit/format";
 import { formatCell } from "./cells";
 import { formatTabbed, parseCells } from "./csv";
 import { Grid } from "./Grid";
@@ -28,6 +27,7 @@ import {
 import { Toolbar } from "./Toolbar";
 import { Undo } from "./Undo";
 import { useRows } from "./useRows";
+import { t } from "../../strings";
 
 type Props = { boardId: string; dataset: Dataset; mayEdit: boolean; filled: boolean };
 
@@ -91,7 +91,7 @@ export function Table({ boardId, dataset, mayEdit, filled }: Props) {
       autoClose: 12_000,
       message: (
         <Undo
-          message={`${formatCount(row_ids.length, "row")} deleted.`}
+          message={t.boards.rowDeleted(row_ids.length)}
           undo={async () => {
             await client.POST("/api/v1/boards/{board_id}/rows/restore", {
               ...where,
@@ -164,7 +164,7 @@ export function Table({ boardId, dataset, mayEdit, filled }: Props) {
         : null}
       {empty ? <NoRows mayEdit={mayEdit} filled={filled} /> : (
         <Grid
-          label={`Rows of ${dataset.name}`}
+          label={t.boards.rowsOf(dataset.name)}
           windows={windows}
           columns={columns}
           look={look}
@@ -188,21 +188,18 @@ export function Table({ boardId, dataset, mayEdit, filled }: Props) {
       <Group justify="space-between" mih={22}>
         <Text size="sm" c="dimmed" className="numbers" role="status">
           {total === null
-            ? "Fetching rows …"
+            ? t.boards.fetchingRows
             : isLooking(look)
             ? total === 0
-              ? "No row fits. Change the search or the filters."
-              : `${windows.more ? "More than " : ""}${formatCount(total, "row")} found`
-            : formatCount(total, "row")}
-          {selected.size ? ` · ${selected.size} selected` : ""}
+              ? t.boards.noRowFitsChangeThe
+              : t.boards.moreThanRowFound(windows.more, total)
+            : t.counts.rows(total)}
+          {selected.size ? t.boards.selected(selected.size) : ""}
         </Text>
         {total === null && !windows.problem
           ? <SlowNote key={JSON.stringify(look)} />
-          : (
-            <Text size="sm" c="dimmed" visibleFrom="sm">
-              Enter edits, Space selects, Ctrl+C and Ctrl+V copy and paste cells
-            </Text>
-          )}
+          : <Text size="sm" c="dimmed" visibleFrom="sm">{t.boards.enterEditsSpaceSelectsCtrl}
+          </Text>}
       </Group>
       <RowDetails
         row={details ? windows.row(active.row) : undefined}

@@ -5,11 +5,11 @@ import { Download, Info, Plus, RefreshCw, Search, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { notifyDone, useAction } from "../../kit/useAction";
 import { useUrlState } from "../../kit/urlState";
-import { formatCount } from "../../kit/format";
 import { exportCsv } from "./csvExport";
 import { Filters } from "./Filters";
 import { RowForm } from "./RowForm";
 import type { Column, Dataset, RowView } from "./rows";
+import { t } from "../../strings";
 
 type Props = {
   boardId: string;
@@ -33,8 +33,8 @@ export function Toolbar(props: Props) {
   return (
     <Group gap="xs" align="flex-start">
       <TextInput
-        aria-label="Search in the rows"
-        placeholder="Search in the rows"
+        aria-label={t.boards.searchInTheRows}
+        placeholder={t.boards.searchInTheRows}
         leftSection={<Search size={15} aria-hidden />}
         value={values.q ?? ""}
         onChange={(event) => change({ q: event.currentTarget.value || undefined })}
@@ -51,13 +51,13 @@ export function Toolbar(props: Props) {
               loading={busy}
               onClick={() => void act(remove)}
             >
-              Delete {formatCount(selected, "row")}
+              {t.boards.deleteRow(selected)}
             </Button>
           )
           : null}
-        <Icon label="Show the whole row" onClick={details} icon={Info} />
+        <Icon label={t.boards.showTheWholeRow} onClick={details} icon={Info} />
         <Icon
-          label="Ask for the rows again"
+          label={t.boards.askForTheRowsAgain}
           onClick={() => void act(reload)}
           icon={RefreshCw}
         />
@@ -68,12 +68,12 @@ export function Toolbar(props: Props) {
               leftSection={<Plus size={16} aria-hidden />}
               onClick={() => setAdding(true)}
             >
-              Add a row
+              {t.boards.addARow}
             </Button>
           )
           : null}
       </Group>
-      <Modal opened={adding} onClose={() => setAdding(false)} title="A new row" centered>
+      <Modal opened={adding} onClose={() => setAdding(false)} title={t.boards.aNewRow} centered>
         <RowForm
           fields={(columns.length ? columns : [FIRST]).map((column) => ({
             column,
@@ -83,7 +83,7 @@ export function Toolbar(props: Props) {
           send={async (row) => {
             await add([row]);
             setAdding(false);
-            notifyDone("The row is added.");
+            notifyDone(t.boards.theRowIsAdded);
           }}
         />
       </Modal>
@@ -92,7 +92,7 @@ export function Toolbar(props: Props) {
 }
 
 // A dataset without columns accepts any key; a first row needs some.
-const FIRST: Column = { key: "name", label: "name", type: "text" };
+const FIRST: Column = { key: "name", label: t.boards.name2, type: "text" };
 
 type IconProps = { label: string; onClick: () => void; icon: typeof Info };
 

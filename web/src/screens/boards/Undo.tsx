@@ -2,6 +2,7 @@
 
 import { Button, Group, Text } from "@mantine/core";
 import { useAction } from "../../kit/useAction";
+import { t } from "../../strings";
 
 export function Undo({ message: text, undo }: { message: string; undo: () => Promise<unknown> }) {
   const { busy, act } = useAction();
@@ -14,7 +15,7 @@ export function Undo({ message: text, undo }: { message: string; undo: () => Pro
         loading={busy}
         onClick={() => void act(undo)}
       >
-        Undo
+        {t.boards.undo}
       </Button>
     </Group>
   );

@@ -9,6 +9,7 @@ import { useConfirm } from "../../kit/Confirm";
 import { Empty } from "../../kit/Empty";
 import { Timestamp } from "../../kit/Timestamp";
 import { capitalize } from "../../kit/format";
+import { t } from "../../strings";
 
 type Version = Answer<"list_board_versions">["versions"][number];
 
@@ -39,8 +40,8 @@ export function Versions({ boardId, mayEdit }: { boardId: string; mayEdit: boole
             </Stack>
           )
           : (
-            <Empty icon={History} title="No versions yet">
-              Each change of columns, skills, forms and the dashboard is kept here.
+            <Empty icon={History} title={t.boards.noVersionsYet}>
+              {t.boards.eachChangeOfColumnsSkills}
             </Empty>
           );
       }}
@@ -56,9 +57,9 @@ function Line({ boardId, version, now, mayEdit }: LineProps) {
   const { part, name } = version;
   const revert = async () => {
     const sure = await confirm({
-      title: `Bring version ${version.version} back?`,
-      message: "It becomes the newest version. Nothing is lost, and no row is touched.",
-      yes: "Bring it back",
+      title: t.boards.bringVersionBack(version.version),
+      message: t.boards.itBecomesTheNewestVersion,
+      yes: t.boards.bringItBack,
     });
     if (!sure) return;
     await act(async () => {
@@ -67,32 +68,34 @@ function Line({ boardId, version, now, mayEdit }: LineProps) {
         body: { part, version: version.version, ...(name ? { name } : {}) },
       });
       await refresh("/api/v1/boards");
-    }, "It is back.");
+    }, t.boards.itIsBack);
   };
   return (
     <Card withBorder radius="md" py="xs" px="md">
       <Group justify="space-between" gap="xs">
         <div>
           <Text size="sm" fw={600}>
-            {capitalize(part)}
-            {name ? ` ${name}` : ""}, version {version.version}
+            {t.boards.version(capitalize(part), name ? ` ${name}` : "", version.version)}
           </Text>
           <Text size="xs" c="dimmed" component="div">
-            <Timestamp at={version.created_at} size="xs" /> by a {version.by.kind}
-            {version.removed ? ", taken away" : ""}
-            {version.revert_of ? `, brings back version ${version.revert_of}` : ""}
+            {t.boards.byATakenAway(
+              <Timestamp at={version.created_at} size="xs" />,
+              version.by.kind,
+              version.removed,
+              version.revert_of ? t.boards.bringsBackVersion(version.revert_of) : "",
+            )}
           </Text>
         </div>
-        {now ? <Badge variant="light" tt="none">now</Badge> : mayEdit
+        {now ? <Badge variant="light" tt="none">{t.boards.now}</Badge> : mayEdit
           ? (
             <Button
               size="compact-sm"
               variant="default"
               loading={busy}
-              aria-label={`Bring back version ${version.version} of ${part} ${name}`}
+              aria-label={t.boards.bringBackVersionOf(version.version, part, name)}
               onClick={() => void revert()}
             >
-              Bring back
+              {t.boards.bringBack}
             </Button>
           )
           : null}

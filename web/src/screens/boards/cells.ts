@@ -1,6 +1,7 @@
 // Cells: formatting a value, and parsing text into a value of the column type.
 
 import type { Column } from "./rows";
+import { t } from "../../strings";
 
 /** A value as cell text. */
 export function formatCell(value: unknown): string {
@@ -27,7 +28,7 @@ export function parseCell(column: Column, text: string, before?: unknown): Parse
     case "date":
       return DATE.test(trimmed) && isDay(trimmed)
         ? { value: trimmed }
-        : { problem: "This must be a date, as in 2026-01-31." };
+        : { problem: t.boards.thisMustBeADate };
     case "select":
       return optionOf(column, trimmed);
     case "tags":
@@ -44,7 +45,7 @@ function numberOf(text: string): ParsedCell {
   const value = Number(plain);
   return NUMBER.test(plain) && Number.isFinite(value)
     ? { value }
-    : { problem: "This must be a number, as in 12.5." };
+    : { problem: t.boards.thisMustBeANumber };
 }
 
 function isDay(text: string): boolean {
@@ -58,7 +59,7 @@ function optionOf(column: Column, text: string): ParsedCell {
   const found = options.find((one) => one === text) ??
     options.find((one) => one.toLowerCase() === text.toLowerCase());
   return found === undefined
-    ? { problem: `This must be one of: ${options.slice(0, 8).join(", ")}.` }
+    ? { problem: t.boards.thisMustBeOneOf(options.slice(0, 8).join(", ")) }
     : { value: found };
 }
 
@@ -75,7 +76,7 @@ function freeOf(text: string, before: unknown): ParsedCell {
     try {
       return { value: JSON.parse(text) };
     } catch {
-      return { problem: "This value is JSON, and what is written is not." };
+      return { problem: t.boards.thisValueIsJsonAnd };
     }
   }
   return { value: text };

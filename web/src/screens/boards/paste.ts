@@ -3,6 +3,7 @@
 import { parseCell } from "./cells";
 import type { CellPosition } from "./navigation";
 import type { Column, Row } from "./rows";
+import { t } from "../../strings";
 
 export const MOST_PASTED = 5000;
 
@@ -18,7 +19,7 @@ export function applyPaste(
   total: number,
 ): PasteResult {
   if (cells.length > MOST_PASTED) {
-    return { problem: `Paste at most ${MOST_PASTED} rows at once.` };
+    return { problem: t.boards.pasteAtMostRowsAt(MOST_PASTED) };
   }
   const changed: { row_id: string }[] = [];
   const added: Record<string, unknown>[] = [];
@@ -27,7 +28,7 @@ export function applyPaste(
     const row = rowAt(index);
     if (!row && index < total) {
       return {
-        problem: "Some of these rows are not here yet. Scroll over them once, then paste.",
+        problem: t.boards.someOfTheseRowsAre,
       };
     }
     const values: Record<string, unknown> = {};
@@ -37,7 +38,7 @@ export function applyPaste(
       const read = parseCell(column, text, row?.[column.key]);
       if ("problem" in read) {
         return {
-          problem: `Line ${down + 1}, ${column.label}: ${read.problem} Nothing was changed.`,
+          problem: t.boards.lineNothingWasChanged(down + 1, column.label, read.problem),
         };
       }
       if (row || read.value !== null) values[column.key] = read.value;

@@ -2,6 +2,7 @@
 // URL.
 
 import type { Answer } from "../../api/client";
+import { t } from "../../strings";
 
 export type BoardShown = Answer<"get_board">;
 export type Dataset = BoardShown["schema"]["datasets"][number];
@@ -17,15 +18,15 @@ export type Column = {
 export type Row = { row_id: string; _src?: string; _updated_at?: string } & Record<string, unknown>;
 
 export const OPS = {
-  contains: "contains",
-  is: "is",
-  is_not: "is not",
-  above: "is above",
-  below: "is below",
-  from: "is from",
-  until: "is until",
-  empty: "is empty",
-  filled: "is filled",
+  contains: t.boards.contains,
+  is: t.boards.is,
+  is_not: t.boards.isNot,
+  above: t.boards.isAbove,
+  below: t.boards.isBelow,
+  from: t.boards.isFrom,
+  until: t.boards.isUntil,
+  empty: t.boards.isEmpty,
+  filled: t.boards.isFilled,
 } as const;
 export type Op = keyof typeof OPS;
 export type Filter = { field: string; op: Op; value?: string };
@@ -110,11 +111,11 @@ export const isLooking = ({ search, sort, filters }: RowView) =>
 export function describeSource(src: string | undefined): string {
   const kind = (src ?? "").split(":")[0];
   const labels: Record<string, string> = {
-    member: "a member",
-    run: "a run",
-    client: "a program with a token",
-    refresh: "a refresh from outside",
-    link: "a refresh from outside",
+    member: t.boards.aMember,
+    run: t.boards.aRun,
+    client: t.boards.aProgramWithAToken,
+    refresh: t.boards.aRefreshFromOutside,
+    link: t.boards.aRefreshFromOutside,
   };
-  return labels[kind ?? ""] ?? (src || "nobody knows");
+  return labels[kind ?? ""] ?? (src || t.boards.nobodyKnows);
 }

@@ -27,6 +27,7 @@ import { capitalize, escapeInvisible } from "../../kit/format";
 import { Installs } from "./Installs";
 import { KINDS, type Recipe } from "./recipes";
 import { Uninstalled } from "./Uninstalled";
+import { t } from "../../strings";
 
 const MOST = 100;
 
@@ -39,12 +40,12 @@ export default function Codex() {
   return (
     <>
       <PageHead
-        title="Codex"
-        sub="Recipes that work as they are. Each names everything it may do; nothing runs before you agree."
+        title={t.codex.codex}
+        sub={t.codex.recipesThatWorkAsThey}
         right={
           <CopyAs
             operations={[{
-              label: "List recipes",
+              label: t.codex.listRecipes,
               operation: {
                 method: "GET",
                 path: "/api/v1/recipes",
@@ -59,20 +60,20 @@ export default function Codex() {
         onChange={(value) => change({ tab: value === "recipes" ? undefined : value ?? undefined })}
       >
         <Tabs.List mb="md">
-          <Tabs.Tab value="recipes">Recipes</Tabs.Tab>
+          <Tabs.Tab value="recipes">{t.codex.recipes}</Tabs.Tab>
           <Tabs.Tab
             value="installed"
             rightSection={updates
               ? (
-                <Badge size="sm" circle aria-label={`${updates} updates`}>
+                <Badge size="sm" circle aria-label={t.codex.updates(updates)}>
                   {updates}
                 </Badge>
               )
               : null}
           >
-            Installed
+            {t.codex.installed}
           </Tabs.Tab>
-          <Tabs.Tab value="gone">Taken away</Tabs.Tab>
+          <Tabs.Tab value="gone">{t.codex.takenAway}</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="recipes">
           <RecipeList />
@@ -114,22 +115,22 @@ function RecipeList() {
         <TextInput
           flex="1 1 14rem"
           leftSection={<Search size={15} aria-hidden />}
-          placeholder="What should it do?"
-          aria-label="Search recipes"
+          placeholder={t.codex.whatShouldItDo}
+          aria-label={t.codex.searchRecipes}
           value={search}
           onChange={(event) => change({ search: event.currentTarget.value })}
         />
         <Select
-          aria-label="Kind"
-          placeholder="Any kind"
+          aria-label={t.codex.kind}
+          placeholder={t.codex.anyKind}
           clearable
           data={KINDS.map((value) => ({ value, label: capitalize(value) }))}
           value={kind ?? null}
           onChange={(value) => change({ kind: value ?? undefined })}
         />
         <Select
-          aria-label="Category"
-          placeholder="Any category"
+          aria-label={t.codex.category}
+          placeholder={t.codex.anyCategory}
           clearable
           data={categories}
           value={category ?? null}
@@ -145,9 +146,10 @@ function RecipeList() {
               </SimpleGrid>
             )
             : (
-              <Empty icon={BookOpen} title="No recipe fits">
-                Try fewer words, or{" "}
-                <Anchor component={Link} to="/new">describe it in your own</Anchor>.
+              <Empty icon={BookOpen} title={t.codex.noRecipeFits}>
+                {t.codex.tryFewerWordsOr(
+                  <Anchor component={Link} to="/new">{t.codex.describeItInYourOwn}</Anchor>,
+                )}
               </Empty>
             )}
       </QueryResult>
@@ -164,15 +166,15 @@ function Entry({ one }: { one: Recipe }) {
             {escapeInvisible(one.name)}
           </Anchor>
           {one.update_available
-            ? <Status value="waiting" label="update available" />
+            ? <Status value="waiting" label={t.codex.updateAvailable2} />
             : one.installed > 0
-            ? <Status value="ok" label="installed" />
+            ? <Status value="ok" label={t.codex.installed2} />
             : null}
         </Group>
         <Text size="sm" c="dimmed" lineClamp={3} flex={1}>{one.description_excerpt}</Text>
         <Box>
           <Text size="xs" c="dimmed">
-            {[capitalize(one.kind), one.category, `${one.version} by ${one.author}`]
+            {[capitalize(one.kind), one.category, t.codex.by(one.version, one.author)]
               .filter(Boolean).join(" · ")}
           </Text>
         </Box>

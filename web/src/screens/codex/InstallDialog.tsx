@@ -22,6 +22,7 @@ import { ProblemNote } from "../../kit/QueryResult";
 import { beginnings, initialValues, placeOf, type Setting, type Value } from "./recipes";
 import type { Published } from "./Recipe";
 import { escapeInvisible } from "../../kit/format";
+import { t } from "../../strings";
 
 type InstallResult = Answer<"apply_starter_recipe">;
 
@@ -29,7 +30,7 @@ export function InstallDialog({ recipe, problems }: { recipe: Published; problem
   const may = useHasRole("editor");
   const [made, setMade] = useState<InstallResult | null>(null);
   if (made) return <Installed made={made} />;
-  if (!may) return <Text size="sm" c="dimmed">Your role here does not install recipes.</Text>;
+  if (!may) return <Text size="sm" c="dimmed">{t.codex.yourRoleHereDoesNot}</Text>;
   return (
     <Card withBorder radius="lg" p="lg">
       {problems.map((one) => (
@@ -86,18 +87,12 @@ function InstallForm(
   return (
     <form
       onSubmit={(event) => void submit(event)}
-      aria-label={`Install ${recipe.name}`}
+      aria-label={t.codex.install(recipe.name)}
       autoComplete="off"
     >
       <Stack>
-        <Text component="h2" fw={650}>{settings.length ? "Settings" : "Install"}</Text>
-        {settings.length
-          ? (
-            <Text size="sm" c="dimmed">
-              Only you can know these; they are filled in where the recipe names them.
-            </Text>
-          )
-          : null}
+        <Text component="h2" fw={650}>{settings.length ? t.codex.settings : t.codex.install2}</Text>
+        {settings.length ? <Text size="sm" c="dimmed">{t.codex.onlyYouCanKnowThese}</Text> : null}
         {settings.map((one) => (
           <SettingField
             key={one.name}
@@ -108,7 +103,7 @@ function InstallForm(
           />
         ))}
         {problem && !atFields ? <ProblemNote problem={problem} /> : null}
-        <Button type="submit" loading={busy} w="fit-content">Install</Button>
+        <Button type="submit" loading={busy} w="fit-content">{t.codex.install2}</Button>
       </Stack>
     </form>
   );
@@ -149,7 +144,7 @@ function Installed({ made }: { made: InstallResult }) {
       color="teal"
       variant="light"
       icon={<CircleCheck size={18} />}
-      title="Installed"
+      title={t.codex.installed}
       role="status"
     >
       <List size="sm" mb="xs">
@@ -167,13 +162,13 @@ function Installed({ made }: { made: InstallResult }) {
       {automation
         ? (
           <>
-            <Text size="sm" mb="sm">Nothing runs yet: you look at what it may do, and agree.</Text>
+            <Text size="sm" mb="sm">{t.codex.nothingRunsYetYouLook}</Text>
             <Button component={Link} to={`/automations/${automation.id}`}>
-              Look at it and activate it
+              {t.codex.lookAtItAndActivate}
             </Button>
           </>
         )
-        : "It is there now."}
+        : t.codex.itIsThereNow}
     </Alert>
   );
 }

@@ -10,20 +10,20 @@ import { useAction } from "../../kit/useAction";
 import { useConfirm } from "../../kit/Confirm";
 import { Empty } from "../../kit/Empty";
 import { Status } from "../../kit/Status";
-import { escapeInvisible, formatCount } from "../../kit/format";
+import { escapeInvisible } from "../../kit/format";
 import { type Install, placeOf } from "./recipes";
 import { Upgrade } from "./Upgrade";
+import { t } from "../../strings";
 
 export function Installs({ held }: { held: Install[] }) {
   if (!held.length) {
     return (
       <Empty
         icon={PackageOpen}
-        title="Nothing is installed from a recipe"
-        actions={<Button component={Link} to="/codex">Look at the recipes</Button>}
+        title={t.codex.nothingIsInstalledFromA}
+        actions={<Button component={Link} to="/codex">{t.codex.lookAtTheRecipes}</Button>}
       >
-        What you install keeps a tie to its recipe: newer versions are offered here, with what they
-        would change and what they would ask for.
+        {t.codex.whatYouInstallKeepsA}
       </Empty>
     );
   }
@@ -43,17 +43,19 @@ function Row({ one }: { one: Install }) {
             ? <Anchor component={Link} to={place} fw={650}>{escapeInvisible(one.name)}</Anchor>
             : <Text fw={650}>{escapeInvisible(one.name)}</Text>}
           <Text size="sm" c="dimmed">
-            {one.kind}
-            {bundle?.name ? `, comes with ${bundle.name}` : ""} · version{" "}
-            {one.source_recipe_version} of{" "}
-            <Anchor
-              component={Link}
-              to={`/codex/${one.source_recipe_slug}`}
-              size="sm"
-              underline="always"
-            >
-              {one.source_recipe_slug}
-            </Anchor>
+            {t.codex.versionOf(
+              one.kind,
+              bundle?.name ? t.codex.comesWith(bundle.name) : "",
+              one.source_recipe_version,
+              <Anchor
+                component={Link}
+                to={`/codex/${one.source_recipe_slug}`}
+                size="sm"
+                underline="always"
+              >
+                {one.source_recipe_slug}
+              </Anchor>,
+            )}
           </Text>
         </Stack>
         <Group gap="xs">
@@ -61,7 +63,7 @@ function Row({ one }: { one: Install }) {
             ? (
               <Status
                 value="waiting"
-                label={`update available: ${one.latest_version}`}
+                label={t.codex.updateAvailable(one.latest_version)}
               />
             )
             : null}
@@ -75,9 +77,9 @@ function Row({ one }: { one: Install }) {
                       variant="default"
                       onClick={() => setOpen(!open)}
                       aria-expanded={open}
-                      aria-label={`See the upgrade of ${one.name}`}
+                      aria-label={t.codex.seeTheUpgradeOf(one.name)}
                     >
-                      See the upgrade
+                      {t.codex.seeTheUpgrade}
                     </Button>
                   )
                   : null}
@@ -106,20 +108,18 @@ function Uninstall({ one }: { one: Install }) {
       });
       const also = data?.uninstalled.filter((each) => each.id !== one.id) ?? [];
       const sure = await confirm({
-        title: `Uninstall ${one.name}?`,
+        title: t.codex.uninstall(one.name),
         message: (
           <Stack gap="xs">
-            <Text size="sm">
-              It stops at once, and can be recovered for seven days.
-            </Text>
-            <Named title="These go with it:" held={also} />
+            <Text size="sm">{t.codex.itStopsAtOnceAnd}</Text>
+            <Named title={t.codex.theseGoWithIt} held={also} />
             <Named
-              title="These use it and cannot work without it:"
+              title={t.codex.theseUseItAndCannot}
               held={data?.still_needed_by ?? []}
             />
           </Stack>
         ),
-        yes: also.length ? `Uninstall ${formatCount(also.length + 1, "thing")}` : "Uninstall",
+        yes: also.length ? t.codex.uninstallThing(also.length + 1) : t.codex.uninstall2,
         dangerous: true,
       });
       if (!sure) return;
@@ -139,9 +139,9 @@ function Uninstall({ one }: { one: Install }) {
       color="red"
       loading={busy}
       onClick={() => void remove()}
-      aria-label={`Uninstall ${one.name}`}
+      aria-label={t.codex.uninstall3(one.name)}
     >
-      Uninstall
+      {t.codex.uninstall2}
     </Button>
   );
 }

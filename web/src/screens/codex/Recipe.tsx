@@ -13,6 +13,7 @@ import { capitalize, escapeInvisible } from "../../kit/format";
 import { Markdown } from "../pages/Markdown";
 import { InstallDialog } from "./InstallDialog";
 import { type Setting, showPlaceholders } from "./recipes";
+import { t } from "../../strings";
 
 type Named = { name: string; reason?: string };
 /** A published recipe; the API description leaves its content open. */
@@ -39,7 +40,7 @@ export type Published = {
 };
 type Dependencies = Answer<"check_recipe_dependencies">;
 
-const BACK = { to: "/codex", label: "Codex" };
+const BACK = { to: "/codex", label: t.codex.codex };
 
 export default function Recipe() {
   const { slug } = useParams({ strict: false }) as { slug: string };
@@ -54,14 +55,16 @@ export default function Recipe() {
         title={known?.name ?? slug}
         beside={known ? <InstalledNote recipe={known} /> : null}
         sub={known
-          ? `${capitalize(known.kind)}, version ${known.version}, by ${
-            known.publisher ?? "somebody"
-          }`
+          ? t.codex.versionBy(
+            capitalize(known.kind),
+            known.version,
+            known.publisher ?? t.codex.somebody,
+          )
           : undefined}
         right={
           <CopyAs
             operations={[{
-              label: "Install it",
+              label: t.codex.installIt,
               operation: {
                 method: "POST",
                 path: `/api/v1/recipes/${slug}/apply`,
@@ -98,11 +101,11 @@ function Found({ recipe, needed }: { recipe: Published; needed: Dependencies }) 
           </Card>
           <Accordion variant="separated">
             <Accordion.Item value="data">
-              <Accordion.Control>All of it, as data</Accordion.Control>
+              <Accordion.Control>{t.codex.allOfItAsData}</Accordion.Control>
               <Accordion.Panel>
                 <Json
                   value={recipe.template}
-                  label="The recipe as data"
+                  label={t.codex.theRecipeAsData}
                   most={560}
                 />
               </Accordion.Panel>
@@ -126,8 +129,8 @@ function InstalledNote({ recipe }: { recipe: Published }) {
   return (
     <Anchor component={Link} to="/codex" search={{ tab: "installed" } as never}>
       {recipe.update_available
-        ? <Status value="waiting" label="update available" />
-        : <Status value="ok" label="installed" />}
+        ? <Status value="waiting" label={t.codex.updateAvailable2} />
+        : <Status value="ok" label={t.codex.installed2} />}
     </Anchor>
   );
 }
@@ -136,7 +139,7 @@ function Examples({ held }: { held: { name: string; says: string }[] }) {
   if (!held.length) return null;
   return (
     <Stack gap="xs">
-      <Text component="h2" fw={650}>For example</Text>
+      <Text component="h2" fw={650}>{t.codex.forExample}</Text>
       {held.map((one) => (
         <div key={one.name}>
           <Text size="sm" fw={600}>{escapeInvisible(one.name)}</Text>
@@ -152,13 +155,13 @@ function Needs({ recipe, needed }: { recipe: Published; needed: Dependencies }) 
   const { secrets = [], publisher_secrets: keys = [], connections = [] } = recipe.requires ?? {};
   const missing = new Set(needed.missing.map((one) => one.slug));
   const parts: [string, ReactNode[]][] = [
-    ["What it may do, once you agree", recipe.may ?? []],
+    [t.codex.whatItMayDoOnce, recipe.may ?? []],
     [
-      "Where it may go",
+      t.codex.whereItMayGo,
       (recipe.hosts ?? []).map((host) => <Code key={host}>{showPlaceholders(host)}</Code>),
     ],
     [
-      "Accounts it uses",
+      t.codex.accountsItUses,
       connections.map((one) => (
         <span key={one.integration}>
           <Anchor
@@ -174,7 +177,7 @@ function Needs({ recipe, needed }: { recipe: Published; needed: Dependencies }) 
       )),
     ],
     [
-      "Secrets it uses",
+      t.codex.secretsItUses,
       [...secrets, ...keys].map((one) => (
         <span key={one.name}>
           <Code>{escapeInvisible(one.name)}</Code> {one.reason}
@@ -182,13 +185,13 @@ function Needs({ recipe, needed }: { recipe: Published; needed: Dependencies }) 
       )),
     ],
     [
-      "Recipes it needs",
+      t.codex.recipesItNeeds,
       needed.declared.map((one) => (
         <span key={one.slug}>
           <Anchor component={Link} to={`/codex/${one.slug}`} size="sm" underline="always">
             {one.slug}
           </Anchor>
-          {missing.has(one.slug) ? " is installed with it." : " is here."} {one.reason}
+          {missing.has(one.slug) ? t.codex.isInstalledWithIt : t.codex.isHere} {one.reason}
         </span>
       )),
     ],

@@ -9,6 +9,7 @@ import { Empty } from "../../kit/Empty";
 import { Timestamp } from "../../kit/Timestamp";
 import type { Gone } from "./recipes";
 import { escapeInvisible } from "../../kit/format";
+import { t } from "../../strings";
 
 export function Uninstalled({ held }: { held: Gone[] }) {
   const may = useHasRole("editor");
@@ -26,12 +27,12 @@ export function Uninstalled({ held }: { held: Gone[] }) {
         "/api/v1/automations",
         "/api/v1/boards",
       );
-      notifyDone(`${one.name} is back${one.kind === "automation" ? ", paused" : ""}.`);
+      notifyDone(t.codex.isBackPaused(one.name, one.kind === "automation"));
     });
   if (!held.length) {
     return (
-      <Empty icon={Archive} title="Nothing was taken away">
-        What you uninstall stands here for seven days and can be recovered with everything it knew.
+      <Empty icon={Archive} title={t.codex.nothingWasTakenAway}>
+        {t.codex.whatYouUninstallStandsHere}
       </Empty>
     );
   }
@@ -43,7 +44,7 @@ export function Uninstalled({ held }: { held: Gone[] }) {
             <Stack gap={2}>
               <Text fw={650}>{escapeInvisible(one.name)}</Text>
               <Text size="sm" c="dimmed" component="div">
-                {one.kind} · can be recovered until <Timestamp at={one.expires_at} />
+                {t.codex.canBeRecoveredUntil(one.kind, <Timestamp at={one.expires_at} />)}
               </Text>
             </Stack>
             {may
@@ -53,9 +54,9 @@ export function Uninstalled({ held }: { held: Gone[] }) {
                   variant="default"
                   loading={busy}
                   onClick={() => void recover(one)}
-                  aria-label={`Recover ${one.name}`}
+                  aria-label={t.codex.recover2(one.name)}
                 >
-                  Recover
+                  {t.codex.recover}
                 </Button>
               )
               : null}

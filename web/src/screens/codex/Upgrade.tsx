@@ -10,15 +10,16 @@ import { QueryResult } from "../../kit/QueryResult";
 import { RehearsalPanel } from "../../review";
 import type { Install } from "./recipes";
 import { UpgradeDiff } from "./UpgradeDiff";
+import { t } from "../../strings";
 
 type Check = Answer<"check_recipe_upgrade">;
 type Place = Check["change_summary"]["recipe"][number];
 
 const CHANGES = {
-  added: "is new",
-  removed: "goes",
+  added: t.codex.isNew,
+  removed: t.codex.goes,
   changed: "changes",
-  reordered: "is in another order",
+  reordered: t.codex.isInAnotherOrder,
 };
 
 export function Upgrade({ one, onDone }: { one: Install; onDone: () => void }) {
@@ -54,26 +55,24 @@ function Checked({ one, check, onDone }: { one: Install; check: Check; onDone: (
       );
       const waits = (data?.asks_for ?? []).length > 0;
       notifyDone(
-        `${one.name} is version ${data?.upgraded_to_version} now${
-          waits ? ", and waits for your consent in the inbox" : ""
-        }.`,
+        t.codex.isVersionNowAndWaits(one.name, data?.upgraded_to_version, waits),
       );
       onDone();
     });
   return (
     <Stack gap="sm">
-      <Some title="The newer version:" held={what.recipe.map(placed)} />
-      <Some title="It also installs:" held={what.new_dependencies} />
-      <Some title="It gives these datasets up; they stay:" held={what.orphaned_datasets} />
+      <Some title={t.codex.theNewerVersion} held={what.recipe.map(placed)} />
+      <Some title={t.codex.itAlsoInstalls} held={what.new_dependencies} />
+      <Some title={t.codex.itGivesTheseDatasetsUp} held={what.orphaned_datasets} />
       <Some
-        title="It asks for more than before, and waits for your consent:"
+        title={t.codex.itAsksForMoreThan}
         held={check.asks_for.map((each) => each.says)}
       />
       {check.has_user_changes
         ? (
           <Alert color="yellow" variant="light" icon={<TriangleAlert size={16} />}>
             <Some
-              title="You have changed this yourself, and an upgrade throws it away:"
+              title={t.codex.youHaveChangedThisYourself}
               held={what.yours.map(placed)}
             />
           </Alert>
@@ -86,9 +85,7 @@ function Checked({ one, check, onDone }: { one: Install; check: Check; onDone: (
           color={check.has_user_changes ? "red.9" : undefined}
           onClick={() => void upgrade()}
         >
-          {check.has_user_changes
-            ? "Upgrade and throw away my changes"
-            : `Upgrade to ${check.latest}`}
+          {check.has_user_changes ? t.codex.upgradeAndThrowAwayMy : t.codex.upgradeTo(check.latest)}
         </Button>
         {check.definition
           ? (
@@ -99,7 +96,7 @@ function Checked({ one, check, onDone }: { one: Install; check: Check; onDone: (
                 onClick={() => toggle("diff")}
                 aria-expanded={opened === "diff"}
               >
-                Compare the definitions
+                {t.codex.compareTheDefinitions}
               </Button>
               <Button
                 size="xs"
@@ -107,7 +104,7 @@ function Checked({ one, check, onDone }: { one: Install; check: Check; onDone: (
                 onClick={() => toggle("rehearsal")}
                 aria-expanded={opened === "rehearsal"}
               >
-                Rehearse it first
+                {t.codex.rehearseItFirst}
               </Button>
             </>
           )
@@ -130,7 +127,7 @@ function Checked({ one, check, onDone }: { one: Install; check: Check; onDone: (
 
 const placed = (each: Place) => (
   <>
-    <Code>{each.place || "all of it"}</Code>
+    <Code>{each.place || t.codex.allOfIt}</Code>
     {each.was === undefined ? ` ${CHANGES[each.change]}` : `: ${each.was} → ${each.becomes}`}
   </>
 );

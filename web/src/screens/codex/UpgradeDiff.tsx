@@ -4,6 +4,7 @@ import { api } from "../../api/client";
 import { Diff } from "../../code";
 import { QueryResult } from "../../kit/QueryResult";
 import { sortKeys } from "./recipes";
+import { t } from "../../strings";
 
 type Props = { automationId: string; definition: unknown };
 
@@ -17,7 +18,7 @@ export function UpgradeDiff({ automationId, definition }: Props) {
         <Diff
           before={JSON.stringify(sortKeys(held.definition), null, 2)}
           after={JSON.stringify(sortKeys(definition), null, 2)}
-          label="Differences of the definition"
+          label={t.codex.differencesOfTheDefinition}
         />
       )}
     </QueryResult>

@@ -11,6 +11,7 @@ import { PageHead } from "../../kit/PageHead";
 import { ConnectedClients } from "./ConnectedClients";
 import { KnownClients } from "./KnownClients";
 import { TokenForm } from "./TokenForm";
+import { t } from "../../strings";
 
 export default function Connect() {
   const who = useSession();
@@ -18,17 +19,17 @@ export default function Connect() {
   return (
     <Box>
       <PageHead
-        title="Connect an MCP client"
-        sub={`An assistant that is connected can do in ${who.workspace.name} what you let it do, as you.`}
+        title={t.connect.connectAnMcpClient}
+        sub={t.connect.anAssistantThatIsConnected(who.workspace.name)}
         right={
           <CopyAs
             operations={[
               {
-                label: "List connected clients",
+                label: t.connect.listConnectedClients,
                 operation: { method: "GET", path: "/api/v1/oauth/clients" },
               },
               {
-                label: "Make a token",
+                label: t.connect.makeAToken,
                 operation: {
                   method: "POST",
                   path: "/api/v1/tokens",
@@ -60,25 +61,22 @@ function HowTo({ address }: { address: string }) {
       <Card withBorder radius="lg" p="lg">
         <Group justify="space-between" gap="sm">
           <Box style={{ minWidth: 0 }}>
-            <Title order={2} size="h5" id="how-to">The address of this server</Title>
+            <Title order={2} size="h5" id="how-to">{t.connect.theAddressOfThisServer}</Title>
             <Code fz="md" mt={6} display="inline-block" className="wrap-anywhere">
               {address}
             </Code>
           </Box>
-          <CopyButton text={address} label="Copy the address" />
+          <CopyButton text={address} label={t.connect.copyTheAddress} />
         </Group>
-        <Text size="sm" c="dimmed" mt="sm">
-          Most clients need nothing else: they open your browser, you sign in and choose what they
-          may do.
-        </Text>
+        <Text size="sm" c="dimmed" mt="sm">{t.connect.mostClientsNeedNothingElse}</Text>
       </Card>
       <SegmentedControl
-        aria-label="How the client shows who it is"
+        aria-label={t.connect.howTheClientShowsWho}
         value={withToken ? "token" : "sign-in"}
         onChange={(chosen) => set({ with: chosen === "token" ? "token" : undefined })}
         data={[
-          { value: "sign-in", label: "You sign in and agree" },
-          { value: "token", label: "With a token" },
+          { value: "sign-in", label: t.connect.youSignInAndAgree },
+          { value: "token", label: t.connect.withAToken },
         ]}
         style={{ alignSelf: "flex-start", maxWidth: "100%" }}
       />

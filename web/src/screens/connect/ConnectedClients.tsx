@@ -10,28 +10,28 @@ import { Timestamp } from "../../kit/Timestamp";
 import { Status } from "../../kit/Status";
 import { titleOf } from "../oauth/consentText";
 import { escapeInvisible } from "../../kit/format";
+import { t } from "../../strings";
 
 type Connected = Schemas["ConnectedClient"];
 
 const ICONS = { web: Globe, loopback: Laptop, app: AppWindow };
 const PLACES = {
   web: (name: string) => name,
-  loopback: () => "a program on a computer",
-  app: (name: string) => `the app of ${name}: links`,
+  loopback: () => t.connect.aProgramOnAComputer,
+  app: (name: string) => t.connect.theAppOfLinks(name),
 };
 
 export function ConnectedClients({ clients }: { clients: readonly Connected[] }) {
   if (clients.length === 0) {
     return (
-      <Empty icon={Plug} title="No client is connected yet">
-        Point one at the address above. It opens this page, asks you, and is listed here with what
-        you let it do.
+      <Empty icon={Plug} title={t.connect.noClientIsConnectedYet}>
+        {t.connect.pointOneAtTheAddress}
       </Empty>
     );
   }
   return (
     <Stack gap="sm" component="section" aria-labelledby="connected">
-      <Title order={2} size="h4" id="connected">Connected as you</Title>
+      <Title order={2} size="h4" id="connected">{t.connect.connectedAsYou}</Title>
       <Card withBorder radius="lg" p={0}>
         {clients.map((one, at) => <Row key={one.id} of={one} first={at === 0} />)}
       </Card>
@@ -45,9 +45,9 @@ function Row({ of: one, first }: { of: Connected; first: boolean }) {
   const Icon = ICONS[one.redirect.kind];
   const disconnect = async () => {
     const sure = await confirm({
-      title: `Disconnect ${one.name}?`,
-      message: "Everything it holds ends at once. To come back, it has to ask you again.",
-      yes: "Disconnect",
+      title: t.connect.disconnect(one.name),
+      message: t.connect.everythingItHoldsEndsAt,
+      yes: t.connect.disconnect2,
       dangerous: true,
     });
     if (!sure) return;
@@ -56,7 +56,7 @@ function Row({ of: one, first }: { of: Connected; first: boolean }) {
         params: { path: { client_id: one.id } },
       });
       await refresh("/api/v1/oauth/clients");
-    }, `${one.name} is disconnected.`);
+    }, t.connect.isDisconnected(one.name));
   };
   return (
     <Group
@@ -74,18 +74,17 @@ function Row({ of: one, first }: { of: Connected; first: boolean }) {
             <Text fw={600} className="wrap-anywhere">{escapeInvisible(one.name)}</Text>
             <Status
               value={one.active ? "connected" : "paused"}
-              label={one.active ? "connected" : "signed out"}
+              label={one.active ? t.connect.connected : t.connect.signedOut}
             />
           </Group>
           <Text size="sm" c="dimmed" component="div" className="wrap-anywhere">
-            {titleOf(one.role)} · answered at {PLACES[one.redirect.kind](one.redirect.name)}{" "}
-            · agreed <Timestamp at={one.agreed_at} /> · {one.last_used_at
-              ? (
-                <>
-                  last used <Timestamp at={one.last_used_at} />
-                </>
-              )
-              : "never used"}
+            {t.connect.answeredAtAgreed(
+              titleOf(one.role),
+              PLACES[one.redirect.kind](one.redirect.name),
+              <Timestamp at={one.agreed_at} />,
+            )} {one.last_used_at
+              ? <>{t.connect.lastUsed(<Timestamp at={one.last_used_at} />)}</>
+              : t.connect.neverUsed}
           </Text>
         </Stack>
       </Group>
@@ -94,9 +93,9 @@ function Row({ of: one, first }: { of: Connected; first: boolean }) {
         size="xs"
         loading={busy}
         onClick={() => void disconnect()}
-        aria-label={`Disconnect ${one.name}`}
+        aria-label={t.connect.disconnect3(one.name)}
       >
-        Disconnect
+        {t.connect.disconnect2}
       </Button>
     </Group>
   );

@@ -5,6 +5,7 @@ import { Plus } from "lucide-react";
 import { Json } from "../../kit/Json";
 import { type Known, knownClients, type ServerAccess } from "./snippets";
 import { escapeInvisible } from "../../kit/format";
+import { t } from "../../strings";
 
 type Props = { access: ServerAccess; chosen: string | undefined; onChoose: (id: string) => void };
 
@@ -14,7 +15,7 @@ export function KnownClients({ access: answer, chosen, onChoose }: Props) {
   return (
     <Card withBorder radius="lg" p="lg">
       <Tabs value={shown} onChange={(id) => id && onChoose(id)} keepMounted={false}>
-        <Tabs.List aria-label="Clients">
+        <Tabs.List aria-label={t.connect.clients}>
           {clients.map((one) => (
             <Tabs.Tab key={one.id} value={one.id}>{escapeInvisible(one.label)}</Tabs.Tab>
           ))}

@@ -17,13 +17,14 @@ import { client, refresh } from "../../api/client";
 import { type Role, rolesUpTo, useSession } from "../../api/session";
 import { ProblemNote } from "../../kit/QueryResult";
 import { CopyButton } from "../../kit/Copy";
+import { t } from "../../strings";
 
 const DAY = 24 * 60 * 60 * 1000;
 const ENDS = [
-  { value: "30", label: "in 30 days" },
-  { value: "90", label: "in 90 days" },
-  { value: "365", label: "in a year" },
-  { value: "", label: "when it is revoked" },
+  { value: "30", label: t.connect.in30Days },
+  { value: "90", label: t.connect.in90Days },
+  { value: "365", label: t.connect.inAYear },
+  { value: "", label: t.connect.whenItIsRevoked },
 ];
 
 type Props = { token: string | null; onMade: (token: string | null) => void };
@@ -61,28 +62,25 @@ function CreateToken({ onMade }: Pick<Props, "onMade">) {
     <Card withBorder radius="lg" p="lg">
       <form onSubmit={(event) => void make(event)}>
         <Stack gap="md">
-          <Text size="sm">
-            For a client without OAuth, or a program that nobody sits in front of. Whoever has the
-            token can do what it allows.
-          </Text>
+          <Text size="sm">{t.connect.forAClientWithoutOauth}</Text>
           <SimpleGrid cols={{ base: 1, sm: 3 }}>
             <TextInput
-              label="Name"
-              placeholder="Where it will be used"
+              label={t.connect.name}
+              placeholder={t.connect.whereItWillBeUsed}
               required
               maxLength={200}
               value={name}
               onChange={(event) => setName(event.currentTarget.value)}
             />
             <Select
-              label="It may do at most what this role may"
+              label={t.connect.itMayDoAtMost}
               data={rolesUpTo(who.role)}
               value={role}
               onChange={(chosen) => chosen && setRole(chosen as Role)}
               allowDeselect={false}
             />
             <Select
-              label="It ends"
+              label={t.connect.itEnds}
               data={ENDS}
               value={days}
               onChange={(chosen) => setDays(chosen ?? "90")}
@@ -92,7 +90,7 @@ function CreateToken({ onMade }: Pick<Props, "onMade">) {
           {problem ? <ProblemNote problem={problem} /> : null}
           <Group>
             <Button type="submit" loading={busy} leftSection={<KeyRound size={16} />}>
-              Make a token
+              {t.connect.makeAToken}
             </Button>
           </Group>
         </Stack>
@@ -103,15 +101,18 @@ function CreateToken({ onMade }: Pick<Props, "onMade">) {
 
 function NewToken({ token, another }: { token: string; another: () => void }) {
   return (
-    <Alert variant="light" color="teal" icon={<KeyRound size={16} />} title="The token is made">
+    <Alert
+      variant="light"
+      color="teal"
+      icon={<KeyRound size={16} />}
+      title={t.connect.theTokenIsMade}
+    >
       <Stack gap="xs">
-        <Text size="sm">
-          It is in the texts below, and shown only now: it cannot be had again once you leave.
-        </Text>
+        <Text size="sm">{t.connect.itIsInTheTexts}</Text>
         <Group gap="xs">
-          <CopyButton text={token} label="Copy the token alone" />
+          <CopyButton text={token} label={t.connect.copyTheTokenAlone} />
           <Button size="compact-sm" variant="subtle" onClick={another}>
-            Make another
+            {t.connect.makeAnother}
           </Button>
         </Group>
       </Stack>

@@ -1,5 +1,7 @@
 // The configuration of each known client, from the server address and an optional token.
 
+import { t } from "../../strings";
+
 const ENTRY = "mainspring";
 
 export type ServerAccess = { address: string; token: string | null };
@@ -43,13 +45,13 @@ function claudeCode(answer: ServerAccess): Known {
   const header = answer.token ? ` --header ${quoted(`Authorization: Bearer ${answer.token}`)}` : "";
   return {
     id: "claude-code",
-    label: "Claude Code",
+    label: t.connect.claudeCode,
     steps: [
-      "Run this in a terminal.",
-      ...(answer.token ? [] : ["Then write /mcp in Claude Code, choose mainspring, and sign in."]),
+      t.connect.runThisInATerminal,
+      ...(answer.token ? [] : [t.connect.thenWriteMcpInClaude]),
     ],
     snippets: [{
-      title: "In a terminal",
+      title: t.connect.inATerminal,
       text: `claude mcp add --transport http ${ENTRY} ${answer.address}${header}`,
       language: "sh",
     }],
@@ -57,8 +59,8 @@ function claudeCode(answer: ServerAccess): Known {
 }
 
 const programNote = ({ token }: ServerAccess) =>
-  "If Claude does not find the program, write its whole path; “mainspring mcp --show-config” prints it." +
-  (token ? "" : " It acts as the owner of the data folder unless MAINSPRING_TOKEN says otherwise.");
+  t.connect.ifClaudeDoesNotFind +
+  (token ? "" : t.connect.itActsAsTheOwner);
 
 function claude(answer: ServerAccess): Known {
   const local = isLocal(answer.address);
@@ -71,17 +73,15 @@ function claude(answer: ServerAccess): Known {
   };
   return {
     id: "claude",
-    label: "Claude",
+    label: t.connect.claude,
     steps: started
       ? [
-        local
-          ? "Claude reaches servers over the internet; this one is on your own computer."
-          : "Claude’s connectors sign in by themselves and take no token; Claude Desktop can start a program that has one.",
-        "In Claude Desktop open Settings, Developer, Edit Config, and add this program, which Claude starts by itself.",
+        local ? t.connect.claudeReachesServersOverThe : t.connect.claudesConnectorsSignInBy,
+        t.connect.inClaudeDesktopOpenSettings,
       ]
       : [
-        "Open Settings, Connectors, and choose “Add custom connector”.",
-        "Give it this address, and press Connect. Claude brings you here to agree.",
+        t.connect.openSettingsConnectorsAndChoose,
+        t.connect.giveItThisAddressAnd,
       ],
     snippets: started
       ? [{
@@ -89,7 +89,7 @@ function claude(answer: ServerAccess): Known {
         text: json({ mcpServers: { [ENTRY]: program } }),
         language: "json",
       }]
-      : [{ title: "Address", text: answer.address, language: "sh" }],
+      : [{ title: t.connect.address, text: answer.address, language: "sh" }],
     note: started ? programNote(answer) : undefined,
   };
 }
@@ -99,15 +99,15 @@ function cursor(answer: ServerAccess): Known {
   const config = encodeURIComponent(base64(JSON.stringify({ url: answer.address })));
   return {
     id: "cursor",
-    label: "Cursor",
-    steps: ["Add it with one press, or put this into ~/.cursor/mcp.json."],
+    label: t.connect.cursor,
+    steps: [t.connect.addItWithOnePress],
     snippets: [{
-      title: "~/.cursor/mcp.json",
+      title: t.connect.cursorMcpJson,
       text: json({ mcpServers: { [ENTRY]: server } }),
       language: "json",
     }],
     link: answer.token ? undefined : {
-      label: "Add to Cursor",
+      label: t.connect.addToCursor,
       href: `cursor://anysphere.cursor-deeplink/mcp/install?name=${ENTRY}&config=${config}`,
     },
   };
@@ -117,8 +117,8 @@ function vsCode(answer: ServerAccess): Known {
   const named = { name: ENTRY, ...entry(answer) };
   return {
     id: "vs-code",
-    label: "VS Code",
-    steps: ["Add it with one press, or put this into .vscode/mcp.json, or run the command."],
+    label: t.connect.vsCode,
+    steps: [t.connect.addItWithOnePressOr],
     snippets: [
       {
         title: ".vscode/mcp.json",
@@ -126,13 +126,13 @@ function vsCode(answer: ServerAccess): Known {
         language: "json",
       },
       {
-        title: "In a terminal",
+        title: t.connect.inATerminal,
         text: `code --add-mcp ${quoted(JSON.stringify(named))}`,
         language: "sh",
       },
     ],
     link: answer.token ? undefined : {
-      label: "Add to VS Code",
+      label: t.connect.addToVsCode,
       href: `vscode:mcp/install?${encodeURIComponent(JSON.stringify(named))}`,
     },
   };
@@ -141,16 +141,14 @@ function vsCode(answer: ServerAccess): Known {
 function anyOther(answer: ServerAccess): Known {
   return {
     id: "other",
-    label: "Any other",
-    steps: ["Most clients take this in their settings. The transport is streamable HTTP."],
+    label: t.connect.anyOther,
+    steps: [t.connect.mostClientsTakeThisIn],
     snippets: [{
-      title: "Settings",
+      title: t.connect.settings,
       text: json({ mcpServers: { [ENTRY]: entry(answer) } }),
       language: "json",
     }],
-    note: answer.token
-      ? undefined
-      : "A client without OAuth needs a token; a client that can only start a command runs “mainspring mcp --url”, with the token in MAINSPRING_TOKEN.",
+    note: answer.token ? undefined : t.connect.aClientWithoutOauthNeeds,
   };
 }
 

@@ -15,12 +15,13 @@ import { useUrlState } from "../../kit/urlState";
 import { csv, download } from "../../kit/download";
 import { escapeInvisible, formatUsd } from "../../kit/format";
 import { type By, type Line, linesOf, shareOf, type Sum, tokensOf, type Usage } from "./sums";
+import { t } from "../../strings";
 
 const WAYS: { value: By; label: string }[] = [
-  { value: "automation", label: "Automation" },
-  { value: "model", label: "Model" },
-  { value: "day", label: "Day" },
-  { value: "caller", label: "Caller" },
+  { value: "automation", label: t.costs.automation },
+  { value: "model", label: t.costs.model },
+  { value: "day", label: t.costs.day },
+  { value: "caller", label: t.costs.caller },
 ];
 
 const HEAD = [
@@ -44,13 +45,13 @@ export function Breakdown({ usage }: { usage: Usage }) {
     <Card withBorder radius="lg" p="lg">
       <Group justify="space-between" mb="sm">
         <SegmentedControl
-          aria-label="Add up by"
+          aria-label={t.costs.addUpBy}
           value={by}
           onChange={(value) => change({ by: value })}
           data={WAYS}
         />
         <Button variant="default" leftSection={<Download size={15} />} onClick={save}>
-          Export as CSV
+          {t.costs.exportAsCsv}
         </Button>
       </Group>
       <Table.ScrollContainer minWidth={520} scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
@@ -58,10 +59,10 @@ export function Breakdown({ usage }: { usage: Usage }) {
           <Table.Thead>
             <Table.Tr>
               <Table.Th>{WAYS.find((one) => one.value === by)!.label}</Table.Th>
-              <Table.Th ta="right">Asks</Table.Th>
-              <Table.Th ta="right">Tokens</Table.Th>
-              <Table.Th ta="right">Cost</Table.Th>
-              <Table.Th w={140}>Share</Table.Th>
+              <Table.Th ta="right">{t.costs.asks}</Table.Th>
+              <Table.Th ta="right">{t.costs.tokens}</Table.Th>
+              <Table.Th ta="right">{t.costs.cost}</Table.Th>
+              <Table.Th w={140}>{t.costs.share}</Table.Th>
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
@@ -76,7 +77,7 @@ export function Breakdown({ usage }: { usage: Usage }) {
           </Table.Tbody>
           <Table.Tfoot>
             <Table.Tr>
-              <Table.Th>All of it</Table.Th>
+              <Table.Th>{t.costs.allOfIt}</Table.Th>
               <Table.Th ta="right" className="numbers">
                 {usage.total.asks.toLocaleString("en")}
               </Table.Th>
@@ -121,7 +122,7 @@ function OneLine({ line, total, onChoose }: { line: Line; total: Sum; onChoose: 
       </Table.Td>
       <Table.Td ta="right" className="numbers">{formatUsd(line.sum.cost_usd)}</Table.Td>
       <Table.Td>
-        <Progress value={share} aria-label={`${share} % of the cost`} />
+        <Progress value={share} aria-label={t.costs.ofTheCost(share)} />
       </Table.Td>
     </Table.Tr>
   );

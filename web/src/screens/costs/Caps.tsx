@@ -7,6 +7,7 @@ import { useHasRole, useSession } from "../../api/session";
 import { useUrlState } from "../../kit/urlState";
 import { formatUsd } from "../../kit/format";
 import { dayOf, shareOf, spentOn } from "./sums";
+import { t } from "../../strings";
 
 export function Caps() {
   const { workspace } = useSession();
@@ -20,7 +21,7 @@ export function Caps() {
     <Card withBorder radius="lg" p="lg">
       <Stack gap="md">
         <Cap
-          label={`Today, all of ${workspace.name}`}
+          label={t.costs.todayAllOf(workspace.name)}
           spent={spent}
           cap={workspace.cost_cap_daily_usd}
         />
@@ -41,7 +42,7 @@ function AutomationCap({ id, today }: { id: string; today: string }) {
   if (!usage.data || !caps) return null;
   return (
     <Cap
-      label="Today, this automation"
+      label={t.costs.todayThisAutomation}
       spent={spentOn(usage.data.days, today)}
       cap={Number(caps.usd_per_day)}
     />
@@ -57,14 +58,14 @@ function Cap({ label, spent, cap }: { label: string; spent: number; cap: number 
         <Text size="sm" fw={600}>{label}</Text>
         <Text size="sm" className="numbers">
           {cap === null
-            ? `${formatUsd(spent)} spent`
-            : `${formatUsd(spent)} of ${formatUsd(cap)}, ${share} %`}
+            ? t.costs.spent(formatUsd(spent))
+            : t.costs.of(formatUsd(spent), formatUsd(cap), share)}
         </Text>
       </Group>
       {cap === null
         ? (
           <Text size="sm" c="dimmed">
-            The workspace has no daily cap of its own; each automation has one. {mayOwn
+            {t.costs.theWorkspaceHasNoDaily} {mayOwn
               ? (
                 <Anchor
                   component={Link}
@@ -72,7 +73,7 @@ function Cap({ label, spent, cap }: { label: string; spent: number; cap: number 
                   size="sm"
                   underline="always"
                 >
-                  Set a cap
+                  {t.costs.setACap}
                 </Anchor>
               )
               : null}
@@ -82,7 +83,7 @@ function Cap({ label, spent, cap }: { label: string; spent: number; cap: number 
           <Progress
             value={share}
             color={share >= 90 ? "red" : share >= 70 ? "yellow" : "spring"}
-            aria-label={`${label}: ${share} % of the cap`}
+            aria-label={t.costs.ofTheCap(label, share)}
           />
         )}
     </Stack>

@@ -10,12 +10,13 @@ import { QueryResult } from "../../kit/QueryResult";
 import { CopyAs } from "../../kit/Copy";
 import { Empty } from "../../kit/Empty";
 import { PageHead } from "../../kit/PageHead";
-import { formatCount, formatUsd } from "../../kit/format";
+import { formatUsd } from "../../kit/format";
 import { ModelRequests } from "./ModelRequests";
 import { Breakdown } from "./Breakdown";
 import { Caps } from "./Caps";
 import { RangePicker } from "./RangePicker";
 import { everyDay, rangeIn, tokensOf, type Usage } from "./sums";
+import { t } from "../../strings";
 
 const DayChart = lazy(importWhenReachable(() => import("./DayChart")));
 
@@ -32,13 +33,13 @@ export default function Costs() {
   return (
     <>
       <PageHead
-        title="Costs"
-        sub="What models were asked and what it came to. A day is a day in UTC."
+        title={t.costs.costs}
+        sub={t.costs.whatModelsWereAskedAnd}
         right={
           <CopyAs
             operations={[
               {
-                label: "Add up the costs",
+                label: t.costs.addUpTheCosts,
                 operation: {
                   method: "GET",
                   path,
@@ -47,7 +48,7 @@ export default function Costs() {
                 },
               },
               {
-                label: "List single asks",
+                label: t.costs.listSingleAsks,
                 operation: {
                   method: "GET",
                   path: `/api/v1/usage/calls?from=${from}&to=${to}`,
@@ -72,22 +73,21 @@ function Sums({ usage }: { usage: Usage }) {
   return (
     <Stack>
       <SimpleGrid cols={{ base: 2, md: 4 }}>
-        <Figure label="Spent" value={formatUsd(total.cost_usd)} />
-        <Figure label="Asks" value={total.asks.toLocaleString("en")} />
-        <Figure label="Tokens" value={tokensOf(total).toLocaleString("en")} />
+        <Figure label={t.costs.spent2} value={formatUsd(total.cost_usd)} />
+        <Figure label={t.costs.asks} value={total.asks.toLocaleString("en")} />
+        <Figure label={t.costs.tokens} value={tokensOf(total).toLocaleString("en")} />
         <Figure
-          label="Said by scripts"
+          label={t.costs.saidByScripts}
           value={formatUsd(total.reported_usd)}
-          text="of models of their own"
+          text={t.costs.ofModelsOfTheirOwn}
         />
       </SimpleGrid>
       <Caps />
       {total.asks
         ? <Spent usage={usage} />
         : (
-          <Empty icon={ChartColumn} title="No model was asked in these days">
-            Steps that run without a model cost nothing. What an automation will cost is said before
-            it is set going, and every ask of a model is listed here.
+          <Empty icon={ChartColumn} title={t.costs.noModelWasAskedIn}>
+            {t.costs.stepsThatRunWithoutA}
           </Empty>
         )}
     </Stack>
@@ -102,13 +102,13 @@ function Spent({ usage }: { usage: Usage }) {
         ? (
           <Card withBorder radius="lg" p="lg">
             <Group justify="space-between" mb="md">
-              <Text fw={600}>Cost a day</Text>
-              <Text size="sm" c="dimmed">{formatCount(bars.length, "day")}</Text>
+              <Text fw={600}>{t.costs.costADay}</Text>
+              <Text size="sm" c="dimmed">{t.counts.days(bars.length)}</Text>
             </Group>
             <Suspense fallback={<Skeleton height={220} radius="md" />}>
               <Box
                 role="img"
-                aria-label={`Cost a day from ${usage.from} to ${usage.to}; the same numbers stand in the table of days.`}
+                aria-label={t.costs.costADayFromTo(usage.from, usage.to)}
               >
                 <DayChart bars={bars} />
               </Box>

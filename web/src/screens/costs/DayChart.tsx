@@ -3,6 +3,7 @@
 import "@mantine/charts/styles.css";
 import { BarChart } from "@mantine/charts";
 import { formatUsd } from "../../kit/format";
+import { t } from "../../strings";
 
 type Bar = { day: string; usd: number; asks: number };
 
@@ -15,7 +16,7 @@ export default function DayChart({ bars }: { bars: Bar[] }) {
       h={220}
       data={bars.map((one) => ({ ...one, day: short(one.day) }))}
       dataKey="day"
-      series={[{ name: "usd", label: "Cost", color: "spring.6" }]}
+      series={[{ name: "usd", label: t.costs.cost, color: "spring.6" }]}
       valueFormatter={formatUsd}
       tickLine="none"
       gridAxis="x"

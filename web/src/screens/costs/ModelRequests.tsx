@@ -10,6 +10,7 @@ import { QueryResult } from "../../kit/QueryResult";
 import { Timestamp } from "../../kit/Timestamp";
 import { formatDuration, formatUsd } from "../../kit/format";
 import { rangeIn } from "./sums";
+import { t } from "../../strings";
 
 type ModelRequest = Schemas["UsageCall"];
 const PAGE = 25;
@@ -36,12 +37,10 @@ export function ModelRequests() {
   });
   const shown = asks.data?.pages.flatMap((page) => page.items);
   return (
-    <Card withBorder radius="lg" p="lg" component="section" aria-label="Single asks">
+    <Card withBorder radius="lg" p="lg" component="section" aria-label={t.costs.singleAsks}>
       <Group justify="space-between" mb="sm">
-        <Title order={2} size="h4">Single asks</Title>
-        <Text size="sm" c="dimmed">
-          Nothing of what was asked or answered is kept here.
-        </Text>
+        <Title order={2} size="h4">{t.costs.singleAsks}</Title>
+        <Text size="sm" c="dimmed">{t.costs.nothingOfWhatWasAsked}</Text>
       </Group>
       <QueryResult of={{ ...asks, data: shown } as never}>
         {(found: ModelRequest[]) => <List asks={found} />}
@@ -54,7 +53,7 @@ export function ModelRequests() {
             loading={asks.isFetchingNextPage}
             onClick={() => void asks.fetchNextPage()}
           >
-            Load more
+            {t.costs.loadMore}
           </Button>
         )
         : null}
@@ -63,19 +62,19 @@ export function ModelRequests() {
 }
 
 function List({ asks }: { asks: ModelRequest[] }) {
-  if (!asks.length) return <Text size="sm" c="dimmed">No ask fits what was chosen above.</Text>;
+  if (!asks.length) return <Text size="sm" c="dimmed">{t.costs.noAskFitsWhatWas}</Text>;
   return (
     <Table.ScrollContainer minWidth={640} scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
       <Table verticalSpacing="xs">
         <Table.Thead>
           <Table.Tr>
-            <Table.Th>When</Table.Th>
-            <Table.Th>Automation</Table.Th>
-            <Table.Th>Step</Table.Th>
-            <Table.Th>Model</Table.Th>
-            <Table.Th ta="right">Tokens in, out</Table.Th>
-            <Table.Th ta="right">Took</Table.Th>
-            <Table.Th ta="right">Cost</Table.Th>
+            <Table.Th>{t.costs.when}</Table.Th>
+            <Table.Th>{t.costs.automation}</Table.Th>
+            <Table.Th>{t.costs.step}</Table.Th>
+            <Table.Th>{t.costs.model}</Table.Th>
+            <Table.Th ta="right">{t.costs.tokensInOut}</Table.Th>
+            <Table.Th ta="right">{t.costs.took}</Table.Th>
+            <Table.Th ta="right">{t.costs.cost}</Table.Th>
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>{asks.map((one) => <RequestLine key={one.id} ask={one} />)}</Table.Tbody>
@@ -85,7 +84,7 @@ function List({ asks }: { asks: ModelRequest[] }) {
 }
 
 function RequestLine({ ask }: { ask: ModelRequest }) {
-  const name = ask.automation ?? (ask.automation_id ? "gone" : "—");
+  const name = ask.automation ?? (ask.automation_id ? t.costs.gone : "—");
   return (
     <Table.Tr>
       <Table.Td>

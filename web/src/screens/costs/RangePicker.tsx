@@ -4,6 +4,7 @@ import { Badge, CloseButton, Group, SegmentedControl, TextInput } from "@mantine
 import { api } from "../../api/client";
 import { useUrlState } from "../../kit/urlState";
 import { rangeIn, RANGES } from "./sums";
+import { t } from "../../strings";
 
 export function RangePicker() {
   const [address, change] = useUrlState();
@@ -12,14 +13,14 @@ export function RangePicker() {
   return (
     <Group gap="sm" align="flex-end">
       <SegmentedControl
-        aria-label="Days"
+        aria-label={t.costs.days}
         value={own ? "" : RANGES.some((one) => one.value === address.range) ? address.range! : "30"}
         onChange={(range) => change({ range, from: undefined, to: undefined })}
         data={[...RANGES]}
         style={{ maxWidth: "100%", overflowX: "auto" }}
       />
       <TextInput
-        label="From"
+        label={t.costs.from}
         type="date"
         value={from}
         max={to}
@@ -27,7 +28,7 @@ export function RangePicker() {
           change({ from: event.currentTarget.value || undefined, to, range: undefined })}
       />
       <TextInput
-        label="To"
+        label={t.costs.to}
         type="date"
         value={to}
         min={from}
@@ -45,7 +46,7 @@ function AutomationName({ id }: { id: string | undefined }) {
   const found = api.useQuery("get", "/api/v1/automations/{automation_id}", {
     params: { path: { automation_id: id ?? "" } },
   }, { enabled: Boolean(id) });
-  return <>{found.data?.name ?? "one automation"}</>;
+  return <>{found.data?.name ?? t.costs.oneAutomation}</>;
 }
 
 function ActiveFilter({ name, label }: { name: string; label: React.ReactNode }) {
@@ -59,7 +60,7 @@ function ActiveFilter({ name, label }: { name: string; label: React.ReactNode })
       rightSection={
         <CloseButton
           size="xs"
-          aria-label={`Not only this ${name}`}
+          aria-label={t.costs.notOnlyThis(name)}
           onClick={() => change({ [name]: undefined })}
         />
       }

@@ -1,6 +1,7 @@
 // Cost sums: ranges of UTC days, days without requests, shares and totals.
 
 import type { Answer } from "../../api/client";
+import { t } from "../../strings";
 
 export type Usage = Answer<"get_usage">;
 export type Sum = Usage["total"];
@@ -14,11 +15,11 @@ const isDay = (text: string | undefined): text is string =>
 export const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
 
 export const RANGES = [
-  { value: "today", label: "Today" },
-  { value: "7", label: "7 days" },
-  { value: "30", label: "30 days" },
-  { value: "month", label: "This month" },
-  { value: "90", label: "90 days" },
+  { value: "today", label: t.costs.today },
+  { value: "7", label: t.costs.n7Days },
+  { value: "30", label: t.costs.n30Days },
+  { value: "month", label: t.costs.thisMonth },
+  { value: "90", label: t.costs.n90Days },
 ] as const;
 
 /** The first and the last day of a named range. */
@@ -106,7 +107,7 @@ export function linesOf(usage: Usage, by: By): Line[] {
   }
   return usage.automations.map((one) => ({
     key: one.automation_id ?? "none",
-    label: one.name ?? (one.automation_id ? "An automation that is gone" : "No automation"),
+    label: one.name ?? (one.automation_id ? t.costs.anAutomationThatIsGone : t.costs.noAutomation),
     sum: one,
     only: one.automation_id ? { automation: one.automation_id } : {},
   })).sort(dearest);

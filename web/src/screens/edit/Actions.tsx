@@ -8,8 +8,8 @@ import type { Schemas } from "../../api/client";
 import { useHasRole } from "../../api/session";
 import { Diff } from "../../code";
 import { CopyAs } from "../../kit/Copy";
-import { formatCount } from "../../kit/format";
 import type { Validation } from "./useValidation";
+import { t } from "../../strings";
 
 const spelt = (value: unknown) => JSON.stringify(value, null, 2);
 
@@ -33,7 +33,7 @@ export const Actions = memo(function Actions(
   const path = automation ? `/api/v1/automations/${automation.id}` : "/api/v1/automations";
   const operations = [
     {
-      label: "Save it",
+      label: t.edit.saveIt,
       operation: {
         method: automation ? "PUT" as const : "POST" as const,
         path,
@@ -41,7 +41,7 @@ export const Actions = memo(function Actions(
       },
     },
     {
-      label: "Judge it",
+      label: t.edit.judgeIt,
       operation: {
         method: "POST" as const,
         path: "/api/v1/validate",
@@ -63,29 +63,29 @@ export const Actions = memo(function Actions(
             loading={busy}
             onClick={request}
           >
-            {automation ? "Save as new version" : "Save automation"}
+            {automation ? t.edit.saveAsNewVersion : t.edit.saveAutomation}
           </Button>
         )
         : null}
       <Modal
         opened={isAsking}
         onClose={() => ask(false)}
-        title="Save as new version"
+        title={t.edit.saveAsNewVersion}
         size="xl"
       >
         <Stack>
-          <Text size="sm" c="dimmed">What is different from the version in force:</Text>
+          <Text size="sm" c="dimmed">{t.edit.whatIsDifferentFromThe}</Text>
           {isAsking
             ? (
               <Diff
                 before={spelt(compared)}
                 after={spelt(current())}
-                label="What changed"
+                label={t.edit.whatChanged}
               />
             )
             : null}
           <Group justify="flex-end" gap="xs">
-            <Button variant="default" onClick={() => ask(false)}>Keep writing</Button>
+            <Button variant="default" onClick={() => ask(false)}>{t.edit.keepWriting}</Button>
             <Button
               data-autofocus
               onClick={() => {
@@ -93,7 +93,7 @@ export const Actions = memo(function Actions(
                 onSave();
               }}
             >
-              Save
+              {t.edit.save}
             </Button>
           </Group>
         </Stack>
@@ -111,22 +111,20 @@ export const Judgement = memo(
       ? [broken, CircleAlert, "var(--bad)"] as const
       : verdict.state === "bad"
       ? [
-        `${formatCount(errors, "place")} to mend before it can be saved.`,
+        t.edit.placeToMendBeforeIt(errors),
         CircleAlert,
         "var(--bad)",
       ] as const
       : verdict.state === "good"
       ? [
-        warnings
-          ? `It can be saved, with ${formatCount(warnings, "warning")}.`
-          : "It can be saved as it stands.",
+        warnings ? t.edit.itCanBeSavedWith(warnings) : t.edit.itCanBeSavedAs,
         Check,
         "var(--good)",
       ] as const
       : verdict.state === "asking"
-      ? ["Being judged …", Loader, "var(--quiet)"] as const
+      ? [t.edit.beingJudged, Loader, "var(--quiet)"] as const
       : [
-        "The server did not answer; it is judged again when you write on.",
+        t.edit.theServerDidNotAnswer,
         CircleAlert,
         "var(--busy)",
       ] as const;

@@ -19,6 +19,7 @@ import { ClashNote, RefusedNote, SavedNote } from "./Outcome";
 import { flagsOf, Review, useReview } from "./Review";
 import { useSaving } from "./useSaving";
 import { useValidation } from "./useValidation";
+import { t } from "../../strings";
 
 type Props = {
   automation?: Schemas["AutomationDetail"];
@@ -36,9 +37,9 @@ function useUnsavedWarning(isDirty: boolean) {
   const asks = useCallback<ShouldBlockFn>(async ({ current, next }) => {
     if (current.pathname === next.pathname) return false;
     return !(await confirm({
-      title: "Leave without saving?",
-      message: "What you wrote is kept in this tab and waits for you here.",
-      yes: "Leave",
+      title: t.edit.leaveWithoutSaving,
+      message: t.edit.whatYouWroteIsKept,
+      yes: t.edit.leave,
     }));
   }, [confirm]);
   useBlocker({
@@ -101,20 +102,18 @@ export function EditorPane({ automation, start, samples, from, kind, lost = NONE
     set(setAt(definition, pointer, value) as typeof definition);
   }, []);
   const title = automation
-    ? `Edit ${automation.name}`
+    ? t.edit.edit(automation.name)
     : kind === "script"
-    ? "New script"
-    : "New automation";
+    ? t.edit.newScript
+    : t.edit.newAutomation;
   return (
     <>
       <PageHead
         title={title}
         back={automation
           ? { to: `/automations/${automation.id}`, label: automation.name }
-          : { to: "/new", label: "New" }}
-        sub={automation
-          ? `Version ${version} is in force. Saving makes a new version; the old ones stay.`
-          : "It is saved paused: nothing starts before you say so."}
+          : { to: "/new", label: t.edit.new }}
+        sub={automation ? t.edit.versionIsInForceSaving(version) : t.edit.itIsSavedPausedNothing}
         right={rounded.length ? null : (
           <Actions
             automation={automation}
@@ -182,13 +181,13 @@ export function EditorPane({ automation, start, samples, from, kind, lost = NONE
 function InexactNumbersNote({ numbers }: { numbers: readonly string[] }) {
   if (!numbers.length) return null;
   return (
-    <Alert color="yellow" variant="light" title="It can only be looked at here">
-      A browser cannot keep {numbers.length === 1 ? "this number" : "these numbers"} of it exactly:
-      {" "}
-      {numbers.slice(0, 4).join(", ")}
-      {numbers.length > 4 ? " …" : ""}. Saving from here would change more than you wrote, so change
-      it by <Code>mainspring save</Code>{" "}
-      or by the API. A number that is written as text, in quotes, can be edited here.
+    <Alert color="yellow" variant="light" title={t.edit.itCanOnlyBeLooked}>
+      {t.edit.aBrowserCannotKeepThis(
+        numbers.length,
+        numbers.slice(0, 4).join(", "),
+        numbers.length > 4 ? " …" : "",
+        <Code>mainspring save</Code>,
+      )}
     </Alert>
   );
 }
@@ -200,15 +199,13 @@ function DraftNote({ draft, from }: { draft: ReturnType<typeof useDraft>; from: 
         ? (
           <Alert color="gray" variant="light" icon={<History size={16} />}>
             <Group justify="space-between" gap="sm">
-              <Text size="sm">
-                What you wrote here before and did not save is back.
-              </Text>
+              <Text size="sm">{t.edit.whatYouWroteHereBefore}</Text>
               <Button
                 size="compact-sm"
                 variant="default"
                 onClick={() => draft.setDefinition(draft.base)}
               >
-                Throw it away
+                {t.edit.throwItAway}
               </Button>
             </Group>
           </Alert>
@@ -218,11 +215,12 @@ function DraftNote({ draft, from }: { draft: ReturnType<typeof useDraft>; from: 
         ? (
           <Alert color="gray" variant="light">
             <Text size="sm">
-              This is version {from.version}, as{" "}
-              <Anchor component={Link} to={`/runs/${from.run}`} size="sm">
-                that run
-              </Anchor>{" "}
-              used it. Its real values can be picked wherever a template stands.
+              {t.edit.thisIsVersionAsUsed(
+                from.version,
+                <Anchor component={Link} to={`/runs/${from.run}`} size="sm">
+                  {t.edit.thatRun}
+                </Anchor>,
+              )}
             </Text>
           </Alert>
         )

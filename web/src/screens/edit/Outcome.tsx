@@ -6,9 +6,9 @@ import { CircleCheck, GitMerge } from "lucide-react";
 import { useState } from "react";
 import { Diff } from "../../code";
 import { ProblemNote } from "../../kit/QueryResult";
-import { formatCount } from "../../kit/format";
 import { AdditionText } from "../../review/AdditionText";
 import type { Clash, Saved } from "./useSaving";
+import { t } from "../../strings";
 
 export function SavedNote({ saved }: { saved: Saved }) {
   const asks = saved.consent;
@@ -18,16 +18,13 @@ export function SavedNote({ saved }: { saved: Saved }) {
       variant="light"
       icon={<CircleCheck size={16} />}
       role="status"
-      title={saved.changed ? `Saved as version ${saved.version}` : "Nothing changed"}
+      title={saved.changed ? t.edit.savedAsVersion(saved.version) : t.edit.nothingChanged}
     >
       <Stack gap="xs">
         {asks
           ? (
             <>
-              <Text size="sm">
-                This version may do more than a person has agreed to. It goes on once somebody says
-                yes:
-              </Text>
+              <Text size="sm">{t.edit.thisVersionMayDoMore}</Text>
               <List size="sm">
                 {asks.additions.map((one) => (
                   <List.Item key={one.pointer + one.says}>
@@ -40,14 +37,10 @@ export function SavedNote({ saved }: { saved: Saved }) {
           : null}
         <Group gap="md">
           {asks
-            ? (
-              <Anchor component={Link} to="/inbox" size="sm">
-                Decide in the inbox
-              </Anchor>
-            )
+            ? <Anchor component={Link} to="/inbox" size="sm">{t.edit.decideInTheInbox}</Anchor>
             : null}
           <Anchor component={Link} to={`/automations/${saved.id}`} size="sm">
-            Open the automation
+            {t.edit.openTheAutomation}
           </Anchor>
         </Group>
       </Stack>
@@ -71,19 +64,19 @@ export function ClashNote({ clash, base, onBuildOn }: ClashProps) {
       variant="light"
       icon={<GitMerge size={16} />}
       role="alert"
-      title="Somebody was quicker"
+      title={t.edit.somebodyWasQuicker}
     >
       <Stack gap="xs">
         <Text size="sm">
-          {version
-            ? `Version ${version.version} was saved by ${by} while you were writing. `
-            : "Another version was saved while you were writing. "}
-          What you wrote is still here. See what they changed, bring it in where it matters, and
-          save on top of it.
+          {t.edit.whatYouWroteIsStill(
+            version
+              ? t.edit.versionWasSavedByWhile(version.version, by)
+              : t.edit.anotherVersionWasSavedWhile,
+          )}
         </Text>
         <Group gap="xs">
           <Button size="compact-sm" variant="default" onClick={() => show(!isShown)}>
-            {isShown ? "Hide" : "Show"} what they changed
+            {t.edit.hideWhatTheyChanged(isShown)}
           </Button>
           {version
             ? (
@@ -91,7 +84,7 @@ export function ClashNote({ clash, base, onBuildOn }: ClashProps) {
                 size="compact-sm"
                 onClick={() => onBuildOn(version.version, definition)}
               >
-                Save mine on top of version {version.version}
+                {t.edit.saveMineOnTopOf(version.version)}
               </Button>
             )
             : null}
@@ -102,7 +95,7 @@ export function ClashNote({ clash, base, onBuildOn }: ClashProps) {
               <Diff
                 before={JSON.stringify(base, null, 2)}
                 after={JSON.stringify(definition, null, 2)}
-                label="What they changed"
+                label={t.edit.whatTheyChanged}
               />
             </Box>
           )
@@ -116,13 +109,7 @@ export function RefusedNote({ problem, findings }: { problem: unknown; findings:
   return (
     <Stack gap="xs">
       <ProblemNote problem={problem} />
-      {findings
-        ? (
-          <Text size="sm" c="dimmed">
-            {formatCount(findings, "place")} below {findings === 1 ? "says" : "say"} why.
-          </Text>
-        )
-        : null}
+      {findings ? <Text size="sm" c="dimmed">{t.edit.placeBelowSaysWhy(findings)}</Text> : null}
     </Stack>
   );
 }

@@ -9,6 +9,7 @@ import { describePointer } from "../../form/pointers";
 import { ProblemNote, SlowNote } from "../../kit/QueryResult";
 import { describeLimit, escapeInvisible } from "../../kit/format";
 import { Approvals, type Choose } from "../../review/Approvals";
+import { t } from "../../strings";
 
 type ReviewResult = Answer<"review_automation">;
 
@@ -64,7 +65,7 @@ export const Review = memo(function Review({ review, definition, current, choose
   return (
     <Card withBorder radius="lg" p="lg">
       <Group justify="space-between" mb="sm">
-        <Title order={2} size="h4">Review</Title>
+        <Title order={2} size="h4">{t.edit.review}</Title>
         <Button
           size="compact-sm"
           variant="light"
@@ -72,19 +73,14 @@ export const Review = memo(function Review({ review, definition, current, choose
           loading={busy}
           onClick={() => void ask(current())}
         >
-          {result ? "Review again" : "Review it"}
+          {result ? t.edit.reviewAgain : t.edit.reviewIt}
         </Button>
       </Group>
-      {busy ? <SlowNote text="Reading it …" /> : null}
+      {busy ? <SlowNote text={t.edit.readingIt} /> : null}
       {problem ? <ProblemNote problem={problem} /> : null}
       {result
         ? <ReviewResult {...{ review: result, definition, choose }} isOld={of !== definition} />
-        : (
-          <Text size="sm" c="dimmed">
-            What it does in plain words, what to watch out for, what a run costs, and everything it
-            may touch.
-          </Text>
-        )}
+        : <Text size="sm" c="dimmed">{t.edit.whatItDoesInPlain}</Text>}
     </Card>
   );
 }, isSame);
@@ -100,20 +96,20 @@ function ReviewResult({ review: problem, isOld, definition, choose }: ReviewDeta
   const { review } = problem;
   return (
     <Stack gap="md">
-      {isOld ? <Text size="sm" c="var(--busy)">You have changed it since this review.</Text> : null}
+      {isOld ? <Text size="sm" c="var(--busy)">{t.edit.youHaveChangedItSince}</Text> : null}
       <Text size="sm">{escapeInvisible(review.summary)}</Text>
       {review.opinion ? <Text size="sm" c="dimmed">{escapeInvisible(review.opinion)}</Text> : null}
       {review.flags.length
         ? <Flags review={problem} definition={definition} />
-        : <Text size="sm" c="dimmed">Nothing stands out.</Text>}
+        : <Text size="sm" c="dimmed">{t.edit.nothingStandsOut}</Text>}
       <Stack gap={4}>
-        <Title order={3} size="h6">Price</Title>
+        <Title order={3} size="h6">{t.edit.price}</Title>
         <Text size="sm">{review.forecast.sentence}</Text>
       </Stack>
       {review.impact.writes.length
         ? (
           <Stack gap={4}>
-            <Title order={3} size="h6">What it sends</Title>
+            <Title order={3} size="h6">{t.edit.whatItSends}</Title>
             <Approvals writes={review.impact.writes} definition={definition} choose={choose} />
           </Stack>
         )
@@ -126,7 +122,7 @@ function ReviewResult({ review: problem, isOld, definition, choose }: ReviewDeta
 function Flags({ review: problem, definition }: { review: ReviewResult; definition: unknown }) {
   return (
     <Stack gap={6}>
-      <Title order={3} size="h6">To look at</Title>
+      <Title order={3} size="h6">{t.edit.toLookAt}</Title>
       {problem.review.flags.map(({ pointer, text, level, suggestion }) => (
         <Alert
           key={pointer + text}
@@ -157,7 +153,7 @@ function Impact({ review: problem }: { review: ReviewResult }) {
   const { grants, outside, secrets } = problem.review.impact;
   return (
     <Stack gap={6}>
-      <Title order={3} size="h6">What it may touch</Title>
+      <Title order={3} size="h6">{t.edit.whatItMayTouch}</Title>
       {outside.map((one) => (
         <Group key={one.system + one.effect} gap={6}>
           <Text size="sm">{one.system}</Text>
@@ -167,7 +163,7 @@ function Impact({ review: problem }: { review: ReviewResult }) {
             tt="none"
             color={one.effect === "send" ? "yellow" : "gray"}
           >
-            {one.effect === "send" ? "sends" : "reads"}
+            {one.effect === "send" ? t.edit.sends : t.edit.reads}
           </Badge>
           {one.hosts.length ? <Text size="xs" c="dimmed">{one.hosts.join(", ")}</Text> : null}
         </Group>
@@ -181,14 +177,14 @@ function Impact({ review: problem }: { review: ReviewResult }) {
                 {Object.entries(one.params).map(([name, bound]) =>
                   ` · ${describeLimit(name, bound)}`
                 )}
-                {one.waits_for_person ? " · waits for a yes" : ""}
+                {one.waits_for_person ? t.edit.waitsForAYes : ""}
               </List.Item>
             ))}
           </List>
         )
-        : <Text size="sm" c="dimmed">Nothing beyond its own steps.</Text>}
+        : <Text size="sm" c="dimmed">{t.edit.nothingBeyondItsOwnSteps}</Text>}
       {secrets.length
-        ? <Text size="sm">Secrets: {secrets.map((one) => one.name).join(", ")}</Text>
+        ? <Text size="sm">{t.edit.secrets(secrets.map((one) => one.name).join(", "))}</Text>
         : null}
     </Stack>
   );

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { client, refresh, type Schemas } from "../../api/client";
 import { Problem } from "../../api/problem";
 import type { Json } from "../../form/values";
+import { t } from "../../strings";
 
 export type Saved = Schemas["SavedShape"];
 export type Clash = {
@@ -16,7 +17,7 @@ export type Clash = {
 async function nameOf(id: string | undefined): Promise<string> {
   const members = await client.GET("/api/v1/members").catch(() => null);
   const found = members?.data?.members.find((one) => one.id === id);
-  return found?.name || found?.email || "somebody else";
+  return found?.name || found?.email || t.edit.somebodyElse;
 }
 
 async function clashOf(automation_id: string): Promise<Clash> {

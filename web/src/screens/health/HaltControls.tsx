@@ -8,6 +8,7 @@ import { useHasRole } from "../../api/session";
 import { notifyDone, useAction } from "../../kit/useAction";
 import { ProblemNote } from "../../kit/QueryResult";
 import { describeHalted, describeHaltEffect, describeSince, haltsOfAutomation } from "./healthText";
+import { t } from "../../strings";
 
 export type Halt = Answer<"list_halts">["halts"][number];
 
@@ -39,11 +40,11 @@ export function ReleaseButton({ halt, size }: { halt: Halt; size?: string }) {
         variant="default"
         size={size}
         flex="none"
-        aria-label={`Release ${describeHalted(halt)}`}
+        aria-label={t.health.release2(describeHalted(halt))}
         loading={busy}
         onClick={release}
       >
-        Release
+        {t.health.release}
       </Button>
     )
     : null;
@@ -58,7 +59,7 @@ export function HaltBanner({ halt }: { halt: Halt }) {
       icon={<OctagonPause size={16} />}
       title={<span className="wrap-anywhere">{describeSince(halt)}</span>}
     >
-      <Text size="sm" className="wrap-anywhere">Because: {halt.reason}</Text>
+      <Text size="sm" className="wrap-anywhere">{t.health.because(halt.reason)}</Text>
       <Text size="sm">{describeHaltEffect(halt)}</Text>
       <Group mt="xs">
         <ReleaseButton halt={halt} size="compact-sm" />
@@ -112,15 +113,10 @@ function Body({ automation, close }: { automation?: Halted; close: () => void })
       }}
     >
       <Stack>
-        <Text size="sm">
-          Runs under way are interrupted and held with what they did; whatever fires meanwhile is
-          held too, and no draft{" "}
-          {automation ? "of it " : ""}can be sent. Nothing is lost, and nothing goes on until
-          somebody releases it.
-        </Text>
+        <Text size="sm">{t.health.runsUnderWayAreInterrupted(Boolean(automation))}</Text>
         <Textarea
-          label="Why"
-          description="For everybody who finds it standing still."
+          label={t.health.why}
+          description={t.health.forEverybodyWhoFindsIt}
           required
           autosize
           minRows={2}
@@ -132,13 +128,13 @@ function Body({ automation, close }: { automation?: Halted; close: () => void })
         <Checkbox
           checked={cancel}
           onChange={(event) => setCancel(event.currentTarget.checked)}
-          label="Cancel the runs that are there now, instead of holding them"
+          label={t.health.cancelTheRunsThatAre}
         />
         {problem ? <ProblemNote problem={problem} /> : null}
         <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={close}>Not now</Button>
+          <Button variant="default" onClick={close}>{t.health.notNow}</Button>
           <Button type="submit" color="red.9" loading={busy} disabled={!reason.trim()}>
-            {automation ? "Halt it" : "Halt everything"}
+            {automation ? t.health.haltIt : t.health.haltEverything}
           </Button>
         </Group>
       </Stack>
@@ -148,7 +144,9 @@ function Body({ automation, close }: { automation?: Halted; close: () => void })
 
 /** Asks for a reason, and halts one automation or the workspace. */
 export function HaltModal({ automation, close }: { automation?: Halted; close: () => void }) {
-  const title = automation ? `Halt ${automation.name}?` : "Halt everything in this workspace?";
+  const title = automation
+    ? t.health.halt(automation.name)
+    : t.health.haltEverythingInThisWorkspace;
   return (
     <Modal opened onClose={close} title={title} centered>
       <Body automation={automation} close={close} />

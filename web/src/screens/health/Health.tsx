@@ -26,12 +26,13 @@ import {
   verdict,
   versionIn,
 } from "./healthText";
+import { t } from "../../strings";
 
 const EVERY = 10_000;
 const LOOKS: Record<Tone, { icon: typeof CircleCheck; color: string; label: string }> = {
-  ok: { icon: CircleCheck, color: "teal", label: "works" },
-  warning: { icon: CircleAlert, color: "yellow", label: "look at it" },
-  failed: { icon: CircleX, color: "red", label: "does not work" },
+  ok: { icon: CircleCheck, color: "teal", label: t.health.works },
+  warning: { icon: CircleAlert, color: "yellow", label: t.health.lookAtIt },
+  failed: { icon: CircleX, color: "red", label: t.health.doesNotWork },
 };
 
 export default function Health() {
@@ -50,31 +51,31 @@ export default function Health() {
     ...(halts.data?.halts.length ? [haltsPart(halts.data.halts)] : []),
     ...(sandbox.data ? [sandboxPart(sandbox.data)] : []),
     {
-      name: "Live stream of this tab",
+      name: t.health.liveStreamOfThisTab,
       tone: live ? "ok" : "warning",
-      text: live ? "What happens is shown as it happens." : "It is being opened again.",
+      text: live ? t.health.whatHappensIsShownAs : t.health.itIsBeingOpenedAgain,
     },
   ];
   const version = numbers.data ? versionIn(numbers.data) : null;
   return (
     <>
       <PageHead
-        title="System health"
-        sub={`Looked at every ten seconds${version ? ` · version ${version}` : ""}`}
+        title={t.health.systemHealth}
+        sub={t.health.lookedAtEveryTenSeconds(version ? t.health.version(version) : "")}
         right={
           <>
             <CopyButton
               text={report(parts, version, new Date())}
-              label="Copy the report"
+              label={t.health.copyTheReport}
             />
             <CopyAs
               operations={[
                 {
-                  label: "Does all of it work?",
+                  label: t.health.doesAllOfItWork,
                   operation: { method: "GET", path: "/api/v1/health" },
                 },
                 {
-                  label: "Numbers for Prometheus",
+                  label: t.health.numbersForPrometheus,
                   operation: { method: "GET", path: "/api/v1/metrics" },
                 },
               ]}
@@ -155,7 +156,7 @@ function LastHour({ numbers }: { numbers: Numbers }) {
   }));
   return (
     <Card withBorder radius="lg" p="lg">
-      <Title order={2} size="h4" mb="sm">Runs of the last hour in this workspace</Title>
+      <Title order={2} size="h4" mb="sm">{t.health.runsOfTheLastHour}</Title>
       <Group gap="xl">
         {counts.map(({ status, runs }) => (
           <div key={status}>
@@ -173,7 +174,7 @@ function LastHour({ numbers }: { numbers: Numbers }) {
 function SandboxLayers({ layers }: { layers: string[] }) {
   return (
     <Card withBorder radius="lg" p="lg">
-      <Title order={2} size="h4" mb="sm">What stands between a script and the machine</Title>
+      <Title order={2} size="h4" mb="sm">{t.health.whatStandsBetweenAScript}</Title>
       <List size="sm" spacing={4}>
         {layers.map((one) => <List.Item key={one}>{one}</List.Item>)}
       </List>
@@ -187,18 +188,14 @@ function BackupNote() {
   if (!may) return null;
   return (
     <Card withBorder radius="lg" p="lg">
-      <Title order={2} size="h4" mb="xs">Looking after it</Title>
+      <Title order={2} size="h4" mb="xs">{t.health.lookingAfterIt}</Title>
       <List size="sm" spacing={4}>
+        <List.Item>{t.health.aBackupIsTheDatabase}</List.Item>
         <List.Item>
-          A backup is the database, the master key and the files. Keep the key apart from the rest.
+          {t.health.onTheMachineLooksCloser(<span className="mono">mainspring doctor</span>)}
         </List.Item>
         <List.Item>
-          On the machine, <span className="mono">mainspring doctor</span>{" "}
-          looks closer and says what to do.
-        </List.Item>
-        <List.Item>
-          <span className="mono">/api/v1/health</span>{" "}
-          turns red by itself: let whatever wakes you look there.
+          {t.health.turnsRedByItselfLet(<span className="mono">/api/v1/health</span>)}
         </List.Item>
       </List>
     </Card>

@@ -21,9 +21,10 @@ import { notifyDone, useAction } from "../../kit/useAction";
 import { ProblemNote } from "../../kit/QueryResult";
 import { useConfirm } from "../../kit/Confirm";
 import { Timestamp } from "../../kit/Timestamp";
-import { escapeInvisible, formatCount, formatDuration } from "../../kit/format";
+import { escapeInvisible, formatDuration } from "../../kit/format";
 import { type Halt, HaltModal, ReleaseButton, useHalts } from "./HaltControls";
 import { describeHalted } from "./healthText";
+import { t } from "../../strings";
 
 type Worker = Answer<"admin_list_workers">["workers"][number];
 type Queue = Answer<"admin_list_workers">["queues"][number];
@@ -40,12 +41,12 @@ export function Halts() {
   return (
     <Card withBorder radius="lg" p="lg">
       <Group justify="space-between" mb="sm">
-        <Title order={2} size="h4">Halts</Title>
+        <Title order={2} size="h4">{t.health.halts}</Title>
         {may && query.data && !whole ? <HaltEverything /> : null}
       </Group>
       {problem ? <ProblemNote problem={problem} /> : null}
       {query.data && halts.length === 0
-        ? <Text size="sm" c="dimmed">Nothing is halted. Every run that is due is taken.</Text>
+        ? <Text size="sm" c="dimmed">{t.health.nothingIsHaltedEveryRun}</Text>
         : null}
       <Stack gap="md">
         {halts.map((one) => <HaltRow key={one.halt_id} halt={one} />)}
@@ -59,7 +60,7 @@ function HaltEverything() {
   return (
     <>
       <Button variant="light" color="red" onClick={() => setOpen(true)}>
-        Halt everything…
+        {t.health.haltEverything2}
       </Button>
       {open ? <HaltModal close={() => setOpen(false)} /> : null}
     </>
@@ -81,9 +82,12 @@ function HaltRow({ halt }: { halt: Halt }) {
         </Text>
         <Text size="sm" className="wrap-anywhere">{halt.reason}</Text>
         <Text size="sm" c="dimmed" component="div" className="wrap-anywhere">
-          <Timestamp at={halt.halted_at} />
-          {halt.halted_by ? ` by ${halt.halted_by}` : ""} · {formatCount(halt.held, "run")} held
-          {halt.under_way ? ` · ${halt.under_way} not stopped yet` : ""}
+          {t.health.runHeld2(
+            <Timestamp at={halt.halted_at} />,
+            halt.halted_by ? t.health.by(halt.halted_by) : "",
+            halt.held,
+            halt.under_way ? t.health.notStoppedYet(halt.under_way) : "",
+          )}
         </Text>
       </div>
       <ReleaseButton halt={halt} />
@@ -103,21 +107,18 @@ function Fleet() {
   const workers = query.data?.workers ?? [];
   return (
     <Card withBorder radius="lg" p="lg">
-      <Title order={2} size="h4" mb="sm">Workers</Title>
+      <Title order={2} size="h4" mb="sm">{t.health.workers}</Title>
       {problem ? <ProblemNote problem={problem} /> : null}
       {query.data && !workers.length
-        ? <Text size="sm" c="dimmed">No worker is alive; runs wait until one is started.</Text>
+        ? <Text size="sm" c="dimmed">{t.health.noWorkerIsAliveRuns}</Text>
         : null}
       {workers.length ? <WorkerList workers={workers} /> : null}
       {query.data
         ? (
           <>
-            <Title order={3} size="h5" mt="md" mb="xs">What each queue asks of them</Title>
+            <Title order={3} size="h5" mt="md" mb="xs">{t.health.whatEachQueueAsksOf}</Title>
             <QueueList queues={query.data.queues} />
-            <Text size="sm" c="dimmed" mt="xs">
-              Add workers where the oldest run waits for more than a few seconds. What is held waits
-              for a release, not for a worker.
-            </Text>
+            <Text size="sm" c="dimmed" mt="xs">{t.health.addWorkersWhereTheOldest}</Text>
           </>
         )
         : null}
@@ -128,15 +129,15 @@ function Fleet() {
 function WorkerList({ workers }: { workers: Worker[] }) {
   return (
     <Table.ScrollContainer minWidth={520} type="native">
-      <Table aria-label="Workers">
+      <Table aria-label={t.health.workers}>
         <Table.Thead>
           <Table.Tr>
-            <Table.Th>Worker</Table.Th>
-            <Table.Th>Queues</Table.Th>
-            <Table.Th>In flight</Table.Th>
-            <Table.Th>Started</Table.Th>
+            <Table.Th>{t.health.worker}</Table.Th>
+            <Table.Th>{t.health.queues}</Table.Th>
+            <Table.Th>{t.health.inFlight}</Table.Th>
+            <Table.Th>{t.health.started}</Table.Th>
             <Table.Th>
-              <VisuallyHidden>What can be done</VisuallyHidden>
+              <VisuallyHidden>{t.health.whatCanBeDone}</VisuallyHidden>
             </Table.Th>
           </Table.Tr>
         </Table.Thead>
@@ -145,7 +146,7 @@ function WorkerList({ workers }: { workers: Worker[] }) {
             <Table.Tr key={one.worker_id}>
               <Table.Td className="wrap-anywhere">{escapeInvisible(one.name)}</Table.Td>
               <Table.Td>{one.queues.join(", ")}</Table.Td>
-              <Table.Td className="numbers">{one.in_flight} of {one.slots}</Table.Td>
+              <Table.Td className="numbers">{t.health.of(one.in_flight, one.slots)}</Table.Td>
               <Table.Td>
                 <Timestamp at={one.started_at} />
               </Table.Td>
@@ -162,9 +163,9 @@ function WorkerList({ workers }: { workers: Worker[] }) {
 
 function DrainingNote() {
   return (
-    <Tooltip label="It takes nothing new, and leaves when what it has is done or handed back.">
+    <Tooltip label={t.health.itTakesNothingNewAnd}>
       <Badge color="yellow" variant="light" radius="sm" tt="none" miw="fit-content">
-        draining
+        {t.health.draining}
       </Badge>
     </Tooltip>
   );
@@ -175,11 +176,9 @@ function Drain({ name }: { name: string }) {
   const { busy, act } = useAction();
   const drain = async () => {
     const sure = await confirm({
-      title: `Drain the worker ${name}?`,
-      message: "It takes nothing new from now on, finishes or hands back what it has, and ends. " +
-        "It cannot be called back: it stays away until somebody starts it again, and one of " +
-        "“mainspring up” until that server is started again.",
-      yes: "Drain it",
+      title: t.health.drainTheWorker(name),
+      message: t.health.itTakesNothingNewFrom,
+      yes: t.health.drainIt,
       dangerous: true,
     });
     if (!sure) return;
@@ -193,11 +192,11 @@ function Drain({ name }: { name: string }) {
     <Button
       size="compact-sm"
       variant="default"
-      aria-label={`Drain ${name}`}
+      aria-label={t.health.drain2(name)}
       loading={busy}
       onClick={drain}
     >
-      Drain…
+      {t.health.drain}
     </Button>
   );
 }
@@ -205,12 +204,18 @@ function Drain({ name }: { name: string }) {
 function QueueList({ queues }: { queues: Queue[] }) {
   return (
     <Table.ScrollContainer minWidth={520} type="native">
-      <Table aria-label="Queues">
+      <Table aria-label={t.health.queues}>
         <Table.Thead>
           <Table.Tr>
-            {["Queue", "Due", "Oldest", "In flight", "Held", "Slots", "Workers"].map((head) => (
-              <Table.Th key={head}>{head}</Table.Th>
-            ))}
+            {[
+              t.health.queue,
+              t.health.due,
+              t.health.oldest,
+              t.health.inFlight,
+              t.health.held3,
+              t.health.slots,
+              t.health.workers,
+            ].map((head) => <Table.Th key={head}>{head}</Table.Th>)}
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>

@@ -2,7 +2,8 @@
 
 import { Problem } from "../../api/problem";
 import type { Schemas } from "../../api/client";
-import { formatCount, formatDateTime, formatDuration } from "../../kit/format";
+import { formatDateTime, formatDuration } from "../../kit/format";
+import { t } from "../../strings";
 
 // A server that does not respond names no version.
 export type HealthAnswer = Omit<Schemas["HealthAnswer"], "version">;
@@ -40,21 +41,19 @@ export const versionIn = (numbers: Numbers): string | null => {
 };
 
 const LABELS: Record<string, string> = {
-  server: "Server",
-  database: "Database",
-  schedules: "Schedules",
-  workers: "Workers",
-  events: "Events",
+  server: t.health.server,
+  database: t.health.database,
+  schedules: t.health.schedules,
+  workers: t.health.workers,
+  events: t.health.events,
 };
 
 const ADVICE: Record<string, string> = {
-  server: "See whether the server is running, then look at what it printed last.",
-  database:
-    "See whether Postgres is running and whether its disk is full; `mainspring doctor` says more.",
-  schedules:
-    "Start a scheduler: `mainspring up` starts everything, `mainspring scheduler` that alone.",
-  workers: "Start a worker: `mainspring up` starts everything, `mainspring worker` that alone.",
-  events: "Start a scheduler: it reads the events and starts what waits for them.",
+  server: t.health.seeWhetherTheServerIs,
+  database: t.health.seeWhetherPostgresIsRunning,
+  schedules: t.health.startASchedulerMainspringUp,
+  workers: t.health.startAWorkerMainspringUp,
+  events: t.health.startASchedulerItReads,
 };
 
 export const partsOf = (health: HealthAnswer): Part[] =>
@@ -78,21 +77,21 @@ export function metricParts(numbers: Numbers): Part[] {
   if (due !== undefined) {
     const late = due > 0 && oldest > 60;
     parts.push({
-      name: "Queue",
+      name: t.health.queue,
       tone: late ? "warning" : "ok",
       text: due
-        ? `${formatCount(due, "run")} due, the oldest for ${formatDuration(oldest)}.`
+        ? t.health.runDueTheOldestFor(due, formatDuration(oldest))
         : describePending(numbers.get('runs{status="pending"}') ?? 0),
-      advice: late ? "Add workers: `mainspring up --workers 4`." : undefined,
+      advice: late ? t.health.addWorkersMainspringUpWorkers : undefined,
     });
   }
   const took = numbers.get("database_seconds");
   if (took !== undefined) {
     parts.push({
-      name: "Answers of the database",
+      name: t.health.answersOfTheDatabase,
       tone: took > 1 ? "warning" : "ok",
-      text: `The last look took ${formatDuration(took)}.`,
-      advice: took > 1 ? "The machine may be busy, or its disk slow." : undefined,
+      text: t.health.theLastLookTook(formatDuration(took)),
+      advice: took > 1 ? t.health.theMachineMayBeBusy : undefined,
     });
   }
   const disk = diskPart(numbers);
@@ -101,11 +100,7 @@ export function metricParts(numbers: Numbers): Part[] {
 
 /** Pending runs that are not due do not wait for a worker. */
 const describePending = (pending: number): string =>
-  pending
-    ? `No worker is missing. ${formatCount(pending, "pending run")} of this workspace ${
-      pending === 1 ? "waits" : "wait"
-    } for an earlier run of the same automation, or for a halt to be released.`
-    : "No run waits for a worker.";
+  pending ? t.health.noWorkerIsMissingPending(pending) : t.health.noRunWaitsForA;
 
 function diskPart(numbers: Numbers): Part | null {
   const all = numbers.get("disk_bytes");
@@ -113,23 +108,19 @@ function diskPart(numbers: Numbers): Part | null {
   if (!all || free === undefined) return null;
   const share = free / all;
   return {
-    name: "Disk",
+    name: t.health.disk,
     tone: share < FULL ? "failed" : share < SOON_FULL ? "warning" : "ok",
-    text: `${(free / GB).toFixed(1)} GB of ${(all / GB).toFixed(0)} GB are free.`,
-    advice: share < SOON_FULL
-      ? "Make room before it is full: the database stops when it is."
-      : undefined,
+    text: t.health.gbOfGbAreFree((free / GB).toFixed(1), (all / GB).toFixed(0)),
+    advice: share < SOON_FULL ? t.health.makeRoomBeforeItIs : undefined,
   };
 }
 
 export type SandboxState = Schemas["WallsAnswer"];
 
 export const sandboxPart = (sandbox: SandboxState): Part => ({
-  name: "Walls round scripts",
+  name: t.health.wallsRoundScripts,
   tone: sandbox.warnings.length ? "warning" : "ok",
-  text: sandbox.strong
-    ? "A hole in the script runner alone would give a script nothing."
-    : "Scripts are held by fewer walls than they could be.",
+  text: sandbox.strong ? t.health.aHoleInTheScript : t.health.scriptsAreHeldByFewer,
   advice: sandbox.warnings.join(" ") || undefined,
 });
 
@@ -139,16 +130,16 @@ export function verdict(parts: Part[]): { tone: Tone; text: string } {
   if (bad.length) {
     return {
       tone: "failed",
-      text: `Not working: ${bad.map((one) => one.name).join(", ")}`,
+      text: t.health.notWorking(bad.map((one) => one.name).join(", ")),
     };
   }
   if (warned.length) {
     return {
       tone: "warning",
-      text: `Works, with ${formatCount(warned.length, "thing")} to look at`,
+      text: t.health.worksWithThingToLook(warned.length),
     };
   }
-  return { tone: "ok", text: "All of it works" };
+  return { tone: "ok", text: t.health.allOfItWorks };
 }
 
 /** The report as text, for support. */
@@ -168,29 +159,32 @@ type Named = {
 
 /** The name of what a halt covers. */
 export function describeHalted(halt: Named): string {
-  if (halt.scope === "workspace") return "The whole workspace";
-  if (halt.scope === "automation") return halt.automation ?? "An automation";
-  return `The recipe ${halt.recipe}${halt.everywhere ? ", in every workspace" : ""}`;
+  if (halt.scope === "workspace") return t.health.theWholeWorkspace;
+  if (halt.scope === "automation") return halt.automation ?? t.health.anAutomation;
+  return t.health.theRecipeInEveryWorkspace(halt.recipe, halt.everywhere);
 }
 
 /** A deliberate halt is not an error, but still needs a reminder. */
 export const haltsPart = (halts: readonly Named[]): Part => ({
-  name: "Halts",
+  name: t.health.halts,
   tone: "warning",
   text: halts.some((one) => one.scope === "workspace")
-    ? "The whole workspace stands still."
-    : `${formatCount(halts.length, "halt")} ${halts.length > 1 ? "stand" : "stands"}.`,
-  advice: "What is held goes on when it is released, below.",
+    ? t.health.theWholeWorkspaceStandsStill
+    : `${t.counts.halts(halts.length)} ${halts.length > 1 ? t.health.stand : t.health.stands}.`,
+  advice: t.health.whatIsHeldGoesOn,
 });
 
 /** Since when it is halted and by whom; for an automation without its name. */
 export function describeSince(
   halt: Named & { halted_at: string; halted_by?: string | null },
 ): string {
-  const since = `since ${formatDateTime(halt.halted_at)}${
-    halt.halted_by ? ` by ${halt.halted_by}` : ""
-  }`;
-  return halt.scope === "automation" ? `Held ${since}` : `${describeHalted(halt)}: held ${since}`;
+  const since = t.health.since(
+    formatDateTime(halt.halted_at),
+    halt.halted_by ? t.health.by(halt.halted_by) : "",
+  );
+  return halt.scope === "automation"
+    ? t.health.held(since)
+    : t.health.held2(describeHalted(halt), since);
 }
 
 /** How much is halted so far. */
@@ -198,10 +192,10 @@ export function describeHaltEffect(
   halt: { held: number; under_way: number; everywhere: boolean },
 ): string {
   return [
-    halt.held ? `${formatCount(halt.held, "run")} held.` : "No run is held yet.",
-    halt.under_way ? `${formatCount(halt.under_way, "run")} not stopped yet.` : "",
-    "Whatever fires is held as well, until it is released.",
-    halt.everywhere ? "An administrator releases it." : "",
+    halt.held ? t.health.runHeld(halt.held) : t.health.noRunIsHeldYet,
+    halt.under_way ? t.health.runNotStoppedYet(halt.under_way) : "",
+    t.health.whateverFiresIsHeldAs,
+    halt.everywhere ? t.health.anAdministratorReleasesIt : "",
   ].filter(Boolean).join(" ");
 }
 

@@ -17,17 +17,18 @@ import { useSession } from "../../api/session";
 import { noteLooked } from "./firstSteps";
 import type { Task } from "./homeSummary";
 import { escapeInvisible } from "../../kit/format";
+import { t } from "../../strings";
 
 type Props = { tasks: Task[]; wide?: boolean; onHide?: () => void };
 
 export function Checklist({ tasks, wide, onHide }: Props) {
   const done = tasks.filter((one) => one.done).length;
   return (
-    <Card withBorder radius="lg" p="lg" component="section" aria-label="First steps">
+    <Card withBorder radius="lg" p="lg" component="section" aria-label={t.home.firstSteps}>
       <Group justify="space-between" mb="xs">
-        <Title order={2} size="h4">First steps</Title>
+        <Title order={2} size="h4">{t.home.firstSteps}</Title>
         <Group gap="sm">
-          <Text size="sm" c="dimmed">{done} of {tasks.length}</Text>
+          <Text size="sm" c="dimmed">{t.home.of(done, tasks.length)}</Text>
           {onHide
             ? (
               <Button
@@ -36,7 +37,7 @@ export function Checklist({ tasks, wide, onHide }: Props) {
                 color="gray"
                 onClick={onHide}
               >
-                Hide
+                {t.home.hide}
               </Button>
             )
             : null}
@@ -46,7 +47,7 @@ export function Checklist({ tasks, wide, onHide }: Props) {
         value={(done / tasks.length) * 100}
         mb="md"
         size="sm"
-        aria-label={`${done} of ${tasks.length} first steps are done`}
+        aria-label={t.home.ofFirstStepsAreDone(done, tasks.length)}
       />
       <SimpleGrid
         cols={wide ? { base: 1, xs: 2, lg: 5 } : 1}
@@ -74,8 +75,8 @@ function Step({ task }: { task: Task }) {
         mt={1}
       >
         {task.done
-          ? <Check size={14} role="img" aria-label="Done:" />
-          : <Circle size={10} role="img" aria-label="To do:" />}
+          ? <Check size={14} role="img" aria-label={t.home.done} />
+          : <Circle size={10} role="img" aria-label={t.home.toDo} />}
       </ThemeIcon>
       <div>
         {task.done

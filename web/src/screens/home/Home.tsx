@@ -14,6 +14,7 @@ import { hasLooked, hide, isHidden } from "./firstSteps";
 import { type Automation, isNew, type Run, type Task, tasksOf } from "./homeSummary";
 import { Overview } from "./Overview";
 import { Welcome } from "./Welcome";
+import { t } from "../../strings";
 
 const MANY = 100;
 
@@ -58,8 +59,8 @@ function Known({ automations, runs }: { automations: Automation[]; runs: Run[] }
     return (
       <>
         <PageHead
-          title={name ? `Welcome, ${name}` : "Welcome"}
-          sub="What should run by itself? Say it in words, or begin with something that works as it is."
+          title={name ? t.home.welcome(name) : t.home.welcome2}
+          sub={t.home.whatShouldRunByItself}
         />
         <Welcome tasks={tasks} />
       </>
@@ -68,21 +69,21 @@ function Known({ automations, runs }: { automations: Automation[]; runs: Run[] }
   return (
     <>
       <PageHead
-        title={name ? `Hello, ${name}` : "Hello"}
+        title={name ? t.home.hello(name) : t.home.hello2}
         sub={who.workspace.name}
         right={
           <>
             {mayWrite
               ? (
                 <Button component={Link} to="/new" leftSection={<Plus size={16} />}>
-                  New automation
+                  {t.home.newAutomation}
                 </Button>
               )
               : null}
             <CopyAs
               operations={[
                 {
-                  label: "List runs",
+                  label: t.home.listRuns,
                   operation: {
                     method: "GET",
                     path: "/api/v1/runs",
@@ -90,7 +91,7 @@ function Known({ automations, runs }: { automations: Automation[]; runs: Run[] }
                   },
                 },
                 {
-                  label: "List automations",
+                  label: t.home.listAutomations,
                   operation: { method: "GET", path: "/api/v1/automations" },
                 },
               ]}

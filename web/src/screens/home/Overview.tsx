@@ -12,7 +12,6 @@ import { Status } from "../../kit/Status";
 import {
   describeOutcome,
   escapeInvisible,
-  formatCount,
   formatUsd,
   humanize,
   runAt,
@@ -21,6 +20,7 @@ import {
 import { useWaitingCount } from "../../shell/useWaitingCount";
 import { dayOf, rangeOf, shareOf, spentOn } from "../costs/sums";
 import { type Automation, dueToday, failuresFirst, recent, type Run, summary } from "./homeSummary";
+import { t } from "../../strings";
 
 const MOST = 8;
 
@@ -57,10 +57,10 @@ function Part({ title, more, children }: { title: string; more?: ReactNode; chil
 }
 
 const KINDS = [
-  { name: "drafts", one: "draft", label: "to approve" },
-  { name: "approvals", one: "question", label: "of runs to answer" },
-  { name: "consents", one: "automation", label: "to agree to" },
-  { name: "failures", one: "failure", label: "to look at" },
+  { name: "drafts", one: "draft", label: t.home.toApprove },
+  { name: "approvals", one: "question", label: t.home.ofRunsToAnswer },
+  { name: "consents", one: "automation", label: t.home.toAgreeTo },
+  { name: "failures", one: "failure", label: t.home.toLookAt },
 ] as const;
 
 function Waiting() {
@@ -70,7 +70,7 @@ function Waiting() {
       <Card withBorder radius="lg" p="md">
         <Group gap="sm">
           <CircleCheck size={18} color="var(--good)" aria-hidden />
-          <Text size="sm">Nothing waits for you.</Text>
+          <Text size="sm">{t.home.nothingWaitsForYou}</Text>
         </Group>
       </Card>
     );
@@ -89,7 +89,7 @@ function Waiting() {
         >
           <Text fz={28} fw={650} className="numbers" lh={1.2}>{waiting[name]}</Text>
           <Text size="sm" c="dimmed">
-            {waiting[name] === 1 ? one : `${one}s`} {label}
+            {waiting[name] === 1 ? one : t.home.s(one)} {label}
           </Text>
         </Card>
       ))}
@@ -100,17 +100,12 @@ function Waiting() {
 function Ran({ runs }: { runs: Run[] }) {
   const seen = recent(runs);
   const shown = failuresFirst(seen).slice(0, MOST);
-  const more = <Anchor component={Link} to="/runs" size="sm">All runs</Anchor>;
+  const more = <Anchor component={Link} to="/runs" size="sm">{t.home.allRuns}</Anchor>;
   return (
-    <Part title="Since yesterday" more={more}>
+    <Part title={t.home.sinceYesterday} more={more}>
       {seen.length
         ? <Text size="sm" c="dimmed" mb="sm">{summary(seen)}</Text>
-        : (
-          <Text size="sm" c="dimmed">
-            Nothing ran. Active automations run when their triggers start them, or when you run
-            them.
-          </Text>
-        )}
+        : <Text size="sm" c="dimmed">{t.home.nothingRanActiveAutomationsRun}</Text>}
       {shown.map((run) => (
         <Link
           key={run.id}
@@ -140,10 +135,10 @@ function Next({ automations }: { automations: Automation[] }) {
   const due = dueToday(automations);
   return (
     <Part
-      title="Next today"
-      more={<Anchor component={Link} to="/automations" size="sm">Automations</Anchor>}
+      title={t.home.nextToday}
+      more={<Anchor component={Link} to="/automations" size="sm">{t.home.automations}</Anchor>}
     >
-      {due.length ? null : <Text size="sm" c="dimmed">No schedule is due before midnight.</Text>}
+      {due.length ? null : <Text size="sm" c="dimmed">{t.home.noScheduleIsDueBefore}</Text>}
       <Stack gap="xs">
         {due.slice(0, MOST).map((one) => (
           <Group key={one.id} justify="space-between" wrap="nowrap" gap="sm">
@@ -167,10 +162,10 @@ function CostPart() {
   const share = cap === null ? 0 : shareOf(today, cap);
   return (
     <Part
-      title="Cost this month"
+      title={t.home.costThisMonth}
       more={
         <Anchor component={Link} to="/costs" search={{ range: "month" } as never} size="sm">
-          Costs
+          {t.home.costs}
         </Anchor>
       }
     >
@@ -179,10 +174,10 @@ function CostPart() {
       </Text>
       <Text size="sm" c="dimmed" mb={cap === null ? 0 : "xs"}>
         {cap === null
-          ? `${formatUsd(today)} today, no daily cap`
-          : `${formatUsd(today)} of ${formatUsd(cap)} today`}
+          ? t.home.todayNoDailyCap(formatUsd(today))
+          : t.home.ofToday(formatUsd(today), formatUsd(cap))}
       </Text>
-      {cap === null ? null : <Progress value={share} aria-label={`${share} % of today's cap`} />}
+      {cap === null ? null : <Progress value={share} aria-label={t.home.ofTodaysCap(share)} />}
     </Part>
   );
 }
@@ -192,10 +187,8 @@ function Upgrades() {
   const older = (installs.data?.installs ?? []).filter((one) => one.update_available);
   if (!older.length) return null;
   return (
-    <Part title="Newer in the codex">
-      <Text size="sm" c="dimmed" mb="xs">
-        {formatCount(older.length, "installed recipe")} can be brought up to date.
-      </Text>
+    <Part title={t.home.newerInTheCodex}>
+      <Text size="sm" c="dimmed" mb="xs">{t.home.installedRecipeCanBeBrought(older.length)}</Text>
       <Stack gap="xs">
         {older.slice(0, MOST).map((one) => (
           <Group key={one.id} gap="xs" wrap="nowrap">

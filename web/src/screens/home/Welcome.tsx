@@ -21,11 +21,12 @@ import { api } from "../../api/client";
 import { Checklist } from "./Checklist";
 import type { Task } from "./homeSummary";
 import { escapeInvisible } from "../../kit/format";
+import { t } from "../../strings";
 
 const IDEAS = [
-  "Every weekday at 9 remind me to plan the day",
-  "Watch https://example.org every hour and tell me when it changes",
-  "Every Friday at 16:00 remind me to write the weekly report",
+  t.home.everyWeekdayAt9Remind,
+  t.home.watchHttpsExampleOrgEvery,
+  t.home.everyFridayAt1600,
 ];
 
 // An example may take two lines; it is not truncated.
@@ -75,8 +76,8 @@ function DescriptionBox() {
       <form onSubmit={submit}>
         <Stack>
           <Textarea
-            label="Describe what should happen"
-            description="In your own words. You see what comes of it before anything runs."
+            label={t.home.describeWhatShouldHappen}
+            description={t.home.inYourOwnWordsYou}
             placeholder={IDEAS[0]}
             autosize
             minRows={3}
@@ -112,14 +113,14 @@ function DescriptionBox() {
               color="gray"
               size="compact-sm"
             >
-              Other ways to begin
+              {t.home.otherWaysToBegin}
             </Button>
             <Button
               type="submit"
               disabled={!text.trim()}
               rightSection={<ArrowRight size={16} />}
             >
-              Propose it
+              {t.home.proposeIt}
             </Button>
           </Group>
         </Stack>
@@ -146,7 +147,7 @@ function Starters() {
   return (
     <Stack gap="sm">
       <Group justify="space-between">
-        <Title order={2} size="h4">Or begin with a recipe</Title>
+        <Title order={2} size="h4">{t.home.orBeginWithARecipe}</Title>
         <Button
           component={Link}
           to="/codex"
@@ -154,7 +155,7 @@ function Starters() {
           size="compact-sm"
           rightSection={<ArrowRight size={14} />}
         >
-          All recipes
+          {t.home.allRecipes}
         </Button>
       </Group>
       <SimpleGrid cols={{ base: 1, xs: 2 }}>
@@ -193,12 +194,10 @@ function Assistant() {
         <ThemeIcon variant="light" radius="md" size={32}>
           <Plug size={18} aria-hidden />
         </ThemeIcon>
-        <Title order={2} size="h4">Connect your assistant</Title>
+        <Title order={2} size="h4">{t.home.connectYourAssistant}</Title>
       </Group>
-      <Text size="sm" c="dimmed" mb="sm">
-        An assistant that speaks MCP can write automations here, run them and read what they did.
-      </Text>
-      <Button component={Link} to="/connect" variant="default">See how</Button>
+      <Text size="sm" c="dimmed" mb="sm">{t.home.anAssistantThatSpeaksMcp}</Text>
+      <Button component={Link} to="/connect" variant="default">{t.home.seeHow}</Button>
     </Card>
   );
 }

@@ -1,7 +1,8 @@
 // The data of the home screen: a summary of runs, the next runs today, and the setup progress.
 
 import type { Schemas } from "../../api/client";
-import { describeOutcome, formatCount, humanize } from "../../kit/format";
+import { describeOutcome, humanize } from "../../kit/format";
+import { t } from "../../strings";
 
 export type Run = Schemas["RunSummary"];
 export type Automation = Schemas["AutomationSummary"];
@@ -29,7 +30,7 @@ export function summary(runs: Run[]): string {
   }
   const parts = [...counts].sort((one, other) => other[1] - one[1])
     .map(([text, number]) => `${number.toLocaleString("en")} ${text}`);
-  return `${formatCount(runs.length, "run")}: ${parts.join(", ")}`;
+  return `${t.counts.runs(runs.length)}: ${parts.join(", ")}`;
 }
 
 /** What is due until midnight in the user's time zone, the soonest first. */
@@ -54,32 +55,32 @@ export type Known = {
 /** The first steps; each is completed automatically. */
 export const tasksOf = (known: Known): Task[] => [
   {
-    label: "Say who you are",
-    text: "A name and a password, so that you can come back.",
+    label: t.home.sayWhoYouAre,
+    text: t.home.aNameAndAPassword,
     to: "/settings/you",
     done: known.named,
   },
   {
-    label: "Make a first automation",
-    text: "From words, or from a recipe.",
+    label: t.home.makeAFirstAutomation,
+    text: t.home.fromWordsOrFromA,
     to: "/new",
     done: known.automations > 0,
   },
   {
-    label: "See it run",
-    text: "Run it once yourself.",
+    label: t.home.seeItRun,
+    text: t.home.runItOnceYourself,
     to: "/automations",
     done: known.runs > 0,
   },
   {
-    label: "Look into the inbox",
-    text: "Drafts and questions wait there for you.",
+    label: t.home.lookIntoTheInbox,
+    text: t.home.draftsAndQuestionsWaitThere,
     to: "/inbox",
     done: known.looked,
   },
   {
-    label: "Connect a model or an account",
-    text: "For what needs more than rules.",
+    label: t.home.connectAModelOrAn,
+    text: t.home.forWhatNeedsMoreThan,
     to: "/models",
     done: known.connected,
   },

@@ -15,6 +15,7 @@ import {
   warnBeforeUnload,
 } from "./delayedApprovals";
 import { keyAction } from "./keys";
+import { t } from "../../strings";
 
 const TONES = { good: "teal", bad: "red", doubt: "yellow" } as const;
 const SHOWN_MS = 8000;
@@ -42,7 +43,7 @@ export function approve(sending: ApprovalRequest): boolean {
       message: <OutcomeMessage title={sending.title} text={outcome.text} each={outcome.each} />,
       autoClose: outcome.tone === "good" ? SHOWN_MS : false,
       withCloseButton: true,
-      closeButtonProps: { "aria-label": "Close" },
+      closeButtonProps: { "aria-label": t.inbox.close },
       onClose: () => approvalQueue.forget(sending.id),
     });
     return outcome;
@@ -63,9 +64,9 @@ export function undo(id?: string): boolean {
   if (!found) return false;
   notifications.hide(idOf(found.id));
   notifications.show({
-    message: "Taken back. Nothing was sent; it waits on.",
+    message: t.inbox.takenBackNothingWasSent,
     color: "gray",
-    closeButtonProps: { "aria-label": "Close" },
+    closeButtonProps: { "aria-label": t.inbox.close },
   });
   return true;
 }
@@ -81,7 +82,7 @@ function OutcomeMessage(
         ? (
           <details>
             <summary>
-              <Text span size="sm" c="dimmed">What came of each</Text>
+              <Text span size="sm" c="dimmed">{t.inbox.whatCameOfEach}</Text>
             </summary>
             {each.map((one, at) => (
               <Text size="xs" key={at} className="wrap-anywhere">
@@ -110,15 +111,15 @@ export function useSecondsLeft(held: DelayedApproval | undefined): number {
 function Countdown({ id, title }: { id: string; title: string }) {
   const held = useDelayedApprovals().find((one) => one.id === id);
   const left = useSecondsLeft(held);
-  if (held?.state !== "held") return <OutcomeMessage title={title} text="On its way …" />;
+  if (held?.state !== "held") return <OutcomeMessage title={title} text={t.inbox.onItsWay} />;
   return (
     <Stack gap={8}>
       <Text size="sm" fw={600} className="wrap-anywhere">{escapeInvisible(short(title))}</Text>
       <Group justify="space-between" wrap="nowrap">
-        <Text size="sm" className="numbers">Leaves in {left} s</Text>
-        <Button size="compact-sm" variant="default" onClick={() => undo(id)}>Undo</Button>
+        <Text size="sm" className="numbers">{t.inbox.leavesInS(left)}</Text>
+        <Button size="compact-sm" variant="default" onClick={() => undo(id)}>{t.inbox.undo}</Button>
       </Group>
-      <Progress size="xs" value={(left * 1000 / HOLD_MS) * 100} aria-label="Time to undo" />
+      <Progress size="xs" value={(left * 1000 / HOLD_MS) * 100} aria-label={t.inbox.timeToUndo} />
     </Stack>
   );
 }

@@ -5,7 +5,6 @@ import { CheckCheck, Trash2 } from "lucide-react";
 import { useState } from "react";
 import { useHasRole, useSession } from "../../api/session";
 import { notifyDone } from "../../kit/useAction";
-import { formatCount } from "../../kit/format";
 import { confirmAll, discardAll, MOST_AT_ONCE } from "./answers";
 import { useKeyActions } from "./keyActions";
 import { DiscardForm } from "./DiscardForm";
@@ -15,6 +14,7 @@ import { useDelayedApprovals } from "./delayedApprovals";
 import type { Draft } from "./items";
 import { Origin } from "./Origin";
 import { describeUnread, type ReadDrafts, seenOf, unreadOf, withRead } from "./readDrafts";
+import { t } from "../../strings";
 
 type Props = { id: string; drafts: Draft[]; onAnswered: () => void };
 
@@ -28,10 +28,8 @@ function Pane({ id, drafts, onAnswered }: Props) {
   return (
     <Stack gap="md">
       <Stack gap={4}>
-        <Title order={2} size="h4">{drafts.length} drafts of one turn</Title>
-        <Text size="sm" c="dimmed">
-          They were asked for together. Approve them as a set, or each by itself.
-        </Text>
+        <Title order={2} size="h4">{t.inbox.draftsOfOneTurn(drafts.length)}</Title>
+        <Text size="sm" c="dimmed">{t.inbox.theyWereAskedForTogether}</Text>
       </Stack>
       {drafts[0] ? <Origin draft={drafts[0]} /> : null}
       <SetAnswers id={id} drafts={drafts} seen={seen} onAnswered={onAnswered} />
@@ -66,16 +64,12 @@ function SetAnswers({ id, drafts, seen, onAnswered }: Props & { seen: ReadDrafts
   const agree = () => {
     if (!set.length || unread) return;
     const send = () => confirmAll(set);
-    const title = formatCount(set.length, "draft");
+    const title = t.counts.drafts(set.length);
     if (approve({ id, drafts: set.map((one) => one.id), title, send })) onAnswered();
   };
   useKeyActions(may ? { approve: agree, discard: () => set.length && setDiscarding(true) } : null);
   if (!may) {
-    return (
-      <Text size="sm" c="dimmed">
-        Your role here ({who.role}) may look; answering takes operator or more.
-      </Text>
-    );
+    return <Text size="sm" c="dimmed">{t.inbox.yourRoleHereMayLook(who.role)}</Text>;
   }
   if (held) return <SendingNote held={held} />;
   return (
@@ -88,7 +82,7 @@ function SetAnswers({ id, drafts, seen, onAnswered }: Props & { seen: ReadDrafts
         onClick={agree}
         disabled={!set.length || unread > 0}
       >
-        Approve all {set.length} <Kbd size="xs" ml={6} visibleFrom="sm">A</Kbd>
+        {t.inbox.approveAll(set.length)} <Kbd size="xs" ml={6} visibleFrom="sm">A</Kbd>
       </Button>
       <Button
         variant="default"
@@ -96,20 +90,16 @@ function SetAnswers({ id, drafts, seen, onAnswered }: Props & { seen: ReadDrafts
         onClick={() => setDiscarding(true)}
         disabled={!set.length}
       >
-        Discard all {set.length} <Kbd size="xs" ml={6} visibleFrom="sm">D</Kbd>
+        {t.inbox.discardAll(set.length)} <Kbd size="xs" ml={6} visibleFrom="sm">D</Kbd>
       </Button>
       {drafts.length > MOST_AT_ONCE
-        ? (
-          <Text size="xs" c="dimmed">
-            {MOST_AT_ONCE} are answered at once; the others follow.
-          </Text>
-        )
+        ? <Text size="xs" c="dimmed">{t.inbox.areAnsweredAtOnceThe(MOST_AT_ONCE)}</Text>
         : null}
       <DiscardForm
         opened={discarding}
         onClose={() => setDiscarding(false)}
-        title={`Discard ${formatCount(set.length, "draft")}?`}
-        text="Nothing of this set is sent. Each can be drafted again afterwards."
+        title={t.inbox.discardDraft(set.length)}
+        text={t.inbox.nothingOfThisSetIs}
         work={async (reason) => {
           notifyDone(await discardAll(set, reason));
           onAnswered();

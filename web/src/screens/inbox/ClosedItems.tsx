@@ -10,6 +10,7 @@ import { ItemList } from "./ItemList";
 import { type Item, itemOf } from "./items";
 import { Panes } from "./Panes";
 import { Chosen, Elsewhere } from "./WaitingItems";
+import { t } from "../../strings";
 
 type Props = { chosen: string | undefined };
 type ClosedListProps = Props & { items: Item[]; tab: string; label: string };
@@ -33,10 +34,10 @@ export function Expired(props: Props) {
     <QueryResult of={query as never}>
       {(items: Item[]) =>
         items.length || props.chosen
-          ? <ClosedList {...props} items={items} tab="expired" label="Expired" />
+          ? <ClosedList {...props} items={items} tab="expired" label={t.inbox.expired} />
           : (
-            <Empty icon={Hourglass} title="Nothing ran out">
-              A draft that nobody answers in time is not sent; it can be drafted again from here.
+            <Empty icon={Hourglass} title={t.inbox.nothingRanOut}>
+              {t.inbox.aDraftThatNobodyAnswers}
             </Empty>
           )}
     </QueryResult>
@@ -55,7 +56,7 @@ export function Done(props: Props) {
         items.length || props.chosen
           ? (
             <Stack>
-              <ClosedList {...props} items={items} tab="done" label="Answered" />
+              <ClosedList {...props} items={items} tab="done" label={t.inbox.answered} />
               {query.more && limit < MOST
                 ? (
                   <div>
@@ -64,7 +65,7 @@ export function Done(props: Props) {
                       size="compact-sm"
                       onClick={() => setLimit((now) => Math.min(MOST, now * 2))}
                     >
-                      Show more
+                      {t.inbox.showMore}
                     </Button>
                   </div>
                 )
@@ -72,8 +73,8 @@ export function Done(props: Props) {
             </Stack>
           )
           : (
-            <Empty icon={CheckCheck} title="Nothing was answered yet">
-              What was approved or discarded stays here, with who answered and what came of it.
+            <Empty icon={CheckCheck} title={t.inbox.nothingWasAnsweredYet}>
+              {t.inbox.whatWasApprovedOrDiscarded}
             </Empty>
           )}
     </QueryResult>

@@ -24,19 +24,20 @@ import { notifyDone } from "../../kit/useAction";
 import { useConfirm } from "../../kit/Confirm";
 import { CopyIcon } from "../../kit/Copy";
 import { Timestamp } from "../../kit/Timestamp";
-import { escapeInvisible, formatCount } from "../../kit/format";
+import { escapeInvisible } from "../../kit/format";
 import { AdditionText } from "../../review/AdditionText";
 import { answerConsent, look } from "./answers";
 import { useKeyActions } from "./keyActions";
 import type { Consent } from "./items";
+import { t } from "../../strings";
 
 const ORIGINS: Record<Consent["origin"], string> = {
-  create: "A program created it.",
-  install: "It was installed from a recipe.",
-  upgrade: "An upgrade lets it do more than was agreed to.",
-  import: "It was imported from a file.",
-  edit: "A program changed it.",
-  tools: "The server of these tools has changed them.",
+  create: t.inbox.aProgramCreatedIt,
+  install: t.inbox.itWasInstalledFromA,
+  upgrade: t.inbox.anUpgradeLetsItDo,
+  import: t.inbox.itWasImportedFromA,
+  edit: t.inbox.aProgramChangedIt,
+  tools: t.inbox.theServerOfTheseTools,
 };
 
 const ICONS = {
@@ -58,32 +59,35 @@ type Props = { consent: Consent; onAnswered: () => void };
 export function ConsentPane(props: Props) {
   const { consent } = props;
   const before = consent.agreed_version
-    ? `Version ${consent.agreed_version} was agreed to; this is version ${consent.version}.`
-    : "Nobody has agreed to it yet.";
+    ? t.inbox.versionWasAgreedToThis(consent.agreed_version, consent.version)
+    : t.inbox.nobodyHasAgreedToIt;
   return (
     <Stack gap="md">
       <Group gap="xs">
         <Title order={2} size="h4" className="wrap-anywhere">
-          {escapeInvisible(consent.name ?? "An automation")}{" "}
-          {consent.run_id ? "wants to repeat an earlier run" : "waits for your consent"}
+          {escapeInvisible(consent.name ?? t.inbox.anAutomation)}{" "}
+          {consent.run_id ? t.inbox.wantsToRepeatAnEarlierRun : t.inbox.waitsForYourConsent}
         </Title>
         <Badge variant="light" color="yellow" tt="none" radius="sm">
-          {formatCount(consent.additions.length, "addition")}
+          {t.counts.additions(consent.additions.length)}
         </Badge>
       </Group>
       <Text size="sm" c="dimmed">
-        {consent.run_id
-          ? `A program wants to repeat a run of version ${consent.version}, which may do more than is
-            agreed to now. The answer changes nothing about the version in force.`
-          : `${ORIGINS[consent.origin]} ${
-            consent.automation_id ? before : ""
-          } It starts nothing until a person agrees.`} Asked <Timestamp at={consent.asked_at} />.
+        {t.inbox.asked(
+          consent.run_id
+            ? t.inbox.aProgramWantsToRepeat(consent.version)
+            : t.inbox.itStartsNothingUntilA(
+              ORIGINS[consent.origin],
+              consent.automation_id ? before : "",
+            ),
+          <Timestamp at={consent.asked_at} />,
+        )}
       </Text>
       <List
         spacing="sm"
         listStyleType="none"
         center={false}
-        aria-label="What it may do beyond that"
+        aria-label={t.inbox.whatItMayDoBeyond}
       >
         {consent.additions.map((one) => {
           const Icon = ICONS[one.kind] ?? Bot;
@@ -123,7 +127,7 @@ function ConsentChoices({ consent }: { consent: Consent }) {
                   to={`/automations/${consent.automation_id}/versions`}
                   size="sm"
                 >
-                  See the difference
+                  {t.inbox.seeTheDifference}
                 </Anchor>
               )
               : null}
@@ -132,23 +136,23 @@ function ConsentChoices({ consent }: { consent: Consent }) {
               to={`/automations/${consent.automation_id}`}
               size="sm"
             >
-              The automation
+              {t.inbox.theAutomation}
             </Anchor>
             {consent.run_id
               ? (
                 <Anchor component={Link} to={`/runs/${consent.run_id}`} size="sm">
-                  The run
+                  {t.inbox.theRun}
                 </Anchor>
               )
               : null}
           </>
         )
-        : <Anchor component={Link} to="/integrations" size="sm">The connection</Anchor>}
+        : <Anchor component={Link} to="/integrations" size="sm">{t.inbox.theConnection}</Anchor>}
       <Group gap={4}>
         <Text size="xs" c="dimmed">
-          Digest <span className="mono">{consent.digest.slice(0, 12)}</span>
+          {t.inbox.digest(<span className="mono">{consent.digest.slice(0, 12)}</span>)}
         </Text>
-        <CopyIcon text={consent.digest} label="Copy the digest" />
+        <CopyIcon text={consent.digest} label={t.inbox.copyTheDigest} />
       </Group>
     </Group>
   );
@@ -166,10 +170,11 @@ function ConsentAnswers({ consent, onAnswered }: Props) {
   const [busy, setBusy] = useState(false);
   // The additions are on the screen, so one confirmation is enough.
   const answer = async (agree: boolean, activate = false) => {
-    const message = consent.run_id
-      ? "No program repeats this run. You can agree later after all."
-      : "It stays paused. You can bring an earlier version back, or agree later after all.";
-    if (!agree && !await ask({ title: "Refuse this?", message, yes: "Refuse", dangerous: true })) {
+    const message = consent.run_id ? t.inbox.noProgramRepeatsThisRun : t.inbox.itStaysPausedYouCan;
+    if (
+      !agree &&
+      !await ask({ title: t.inbox.refuseThis, message, yes: t.inbox.refuse, dangerous: true })
+    ) {
       return;
     }
     setBusy(true);
@@ -189,9 +194,7 @@ function ConsentAnswers({ consent, onAnswered }: Props) {
   );
   if (!may) {
     return (
-      <Text size="sm" c="dimmed">
-        Your role here ({who.role}) may look; answering takes {needed} or more.
-      </Text>
+      <Text size="sm" c="dimmed">{t.inbox.yourRoleHereMayLookAnswering(who.role, needed)}</Text>
     );
   }
   return (
@@ -199,17 +202,17 @@ function ConsentAnswers({ consent, onAnswered }: Props) {
       {problem ? <ProblemNote problem={problem} /> : null}
       <Group gap="xs">
         <Button loading={busy} onClick={() => void answer(true, activates)}>
-          {activates ? "Agree and activate" : "Agree"}
+          {activates ? t.inbox.agreeAndActivate : t.inbox.agree}
         </Button>
         {activates
           ? (
             <Button variant="default" disabled={busy} onClick={() => void answer(true)}>
-              Agree and keep it paused
+              {t.inbox.agreeAndKeepItPaused}
             </Button>
           )
           : null}
         <Button variant="default" disabled={busy} onClick={() => void answer(false)}>
-          Refuse
+          {t.inbox.refuse}
         </Button>
       </Group>
     </Stack>

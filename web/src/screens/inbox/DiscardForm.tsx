@@ -4,6 +4,7 @@ import { Button, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { ProblemNote } from "../../kit/QueryResult";
 import { escapeInvisible } from "../../kit/format";
+import { t } from "../../strings";
 
 type Props = {
   opened: boolean;
@@ -20,7 +21,7 @@ export function DiscardForm({ opened, onClose, title, text, work }: Props) {
       onClose={onClose}
       title={title}
       centered
-      closeButtonProps={{ "aria-label": "Close" }}
+      closeButtonProps={{ "aria-label": t.inbox.close }}
     >
       {opened ? <Reason text={text} work={work} onClose={onClose} /> : null}
     </Modal>
@@ -53,8 +54,8 @@ function Reason({ text, work, onClose }: Pick<Props, "text" | "work" | "onClose"
       <Stack>
         <Text size="sm" className="wrap-anywhere">{escapeInvisible(text)}</Text>
         <TextInput
-          label="Why"
-          description="Kept with it, for whoever asks later. It may be left out."
+          label={t.inbox.why}
+          description={t.inbox.keptWithItForWhoever}
           value={reason}
           onChange={(event) => setReason(event.currentTarget.value)}
           maxLength={500}
@@ -62,8 +63,8 @@ function Reason({ text, work, onClose }: Pick<Props, "text" | "work" | "onClose"
         />
         {problem ? <ProblemNote problem={problem} /> : null}
         <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose}>Keep it</Button>
-          <Button type="submit" color="red.9" loading={busy}>Discard</Button>
+          <Button variant="default" onClick={onClose}>{t.inbox.keepIt}</Button>
+          <Button type="submit" color="red.9" loading={busy}>{t.inbox.discard}</Button>
         </Group>
       </Stack>
     </form>

@@ -20,6 +20,7 @@ import { type DelayedApproval, describeRejection, useDelayedApprovals } from "./
 import type { Draft } from "./items";
 import { Origin } from "./Origin";
 import type { Shown } from "./readDrafts";
+import { t } from "../../strings";
 
 type Props = {
   draft: Draft;
@@ -74,7 +75,7 @@ function Pane({ draft, onAnswered, inBatch: batch }: Props) {
       <ExactBytes draft={draft} />
       {refused
         ? (
-          <Alert color="red" title="Could not be sent" className="wrap-anywhere">
+          <Alert color="red" title={t.inbox.couldNotBeSent2} className="wrap-anywhere">
             {escapeInvisible(refused)}
           </Alert>
         )
@@ -99,7 +100,7 @@ function Head({ draft, inBatch }: { draft: Draft; inBatch: boolean }) {
   const edited = draft.revision > 1
     ? (
       <Badge variant="light" color="yellow" tt="none" radius="sm">
-        edited, wording {draft.revision}
+        {t.inbox.editedWording(draft.revision)}
       </Badge>
     )
     : null;
@@ -126,14 +127,14 @@ function RevisionNote({ before, now, own, read }: RevisionNoteProps) {
   return (
     <Alert
       color={own ? "teal" : "yellow"}
-      title={own ? "These are the words now" : "The words were changed while you looked"}
+      title={own ? t.inbox.theseAreTheWordsNow : t.inbox.theWordsWereChangedWhile}
       role="status"
     >
       <Stack gap="sm">
         <RevisionDiff changes={differences(before, now)} />
         <Group>
           <Button size="compact-sm" variant="default" onClick={read}>
-            {own ? "Hide the difference" : "I have read it"}
+            {own ? t.inbox.hideTheDifference : t.inbox.iHaveReadIt}
           </Button>
         </Group>
       </Stack>
@@ -143,8 +144,8 @@ function RevisionNote({ before, now, own, read }: RevisionNoteProps) {
 
 function OriginLine({ read }: { read: () => void }) {
   return (
-    <Alert color="yellow" title="This one came while you looked" role="status">
-      <Button size="compact-sm" variant="default" onClick={read}>I have read it</Button>
+    <Alert color="yellow" title={t.inbox.thisOneCameWhileYou} role="status">
+      <Button size="compact-sm" variant="default" onClick={read}>{t.inbox.iHaveReadIt}</Button>
     </Alert>
   );
 }
@@ -156,9 +157,7 @@ export function SendingNote({ held }: { held: DelayedApproval }) {
     <Alert color="teal" role="status">
       <Group justify="space-between">
         <Text size="sm" className="numbers">
-          {isHeld
-            ? `Approved. It is sent in ${left} s.`
-            : "Sending. The result appears in a moment."}
+          {isHeld ? t.inbox.approvedItIsSentIn(left) : t.inbox.sendingTheResultAppearsIn}
         </Text>
         {isHeld
           ? (
@@ -168,7 +167,7 @@ export function SendingNote({ held }: { held: DelayedApproval }) {
               leftSection={<Undo2 size={14} />}
               onClick={() => undo(held.id)}
             >
-              Undo <Kbd ml={6} size="xs">U</Kbd>
+              {t.inbox.undo} <Kbd ml={6} size="xs">U</Kbd>
             </Button>
           )
           : null}
@@ -204,11 +203,7 @@ function Answers({ draft, blocked, hidden, inBatch, onEdit, onAnswered }: Answer
     },
   );
   if (!may) {
-    return (
-      <Text size="sm" c="dimmed">
-        Your role here ({who.role}) may look; answering takes operator or more.
-      </Text>
-    );
+    return <Text size="sm" c="dimmed">{t.inbox.yourRoleHereMayLook(who.role)}</Text>;
   }
   if (hidden) return null;
   const size = inBatch ? "compact-sm" : "sm";
@@ -223,7 +218,7 @@ function Answers({ draft, blocked, hidden, inBatch, onEdit, onAnswered }: Answer
         onClick={agree}
         disabled={blocked}
       >
-        Approve{inBatch ? " this one" : key("A")}
+        {t.inbox.approve(inBatch ? t.inbox.thisOne : key("A"))}
       </Button>
       {mayEdit
         ? (
@@ -233,7 +228,7 @@ function Answers({ draft, blocked, hidden, inBatch, onEdit, onAnswered }: Answer
             leftSection={<Pencil size={14} />}
             onClick={onEdit}
           >
-            Edit{key("E")}
+            {t.inbox.edit(key("E"))}
           </Button>
         )
         : null}
@@ -243,16 +238,16 @@ function Answers({ draft, blocked, hidden, inBatch, onEdit, onAnswered }: Answer
         leftSection={<Trash2 size={14} />}
         onClick={() => setDiscarding(true)}
       >
-        Discard{key("D")}
+        {t.inbox.discard2(key("D"))}
       </Button>
       <DiscardForm
         opened={discarding}
         onClose={() => setDiscarding(false)}
-        title="Discard this draft?"
+        title={t.inbox.discardThisDraft}
         text={draft.preview}
         work={async (reason) => {
           await discard(draft, reason);
-          notifyDone("Discarded. Nothing was sent.");
+          notifyDone(t.inbox.discardedNothingWasSent);
           onAnswered();
         }}
       />

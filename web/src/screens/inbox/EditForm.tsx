@@ -12,6 +12,7 @@ import { look } from "./answers";
 import { RevisionDiff } from "./RevisionDiff";
 import { type Change, changesOf, differences, editsOf, writtenOf } from "./edits";
 import type { Draft } from "./items";
+import { t } from "../../strings";
 
 type Props = {
   draft: Draft;
@@ -57,7 +58,7 @@ export function EditForm({ draft, onKept, onLeave }: Props) {
   const found = problem instanceof Problem ? byPointer(problem.findings) : {};
   return (
     <form
-      aria-label="Other words"
+      aria-label={t.inbox.otherWords}
       onSubmit={(event) => {
         event.preventDefault();
         void keep();
@@ -91,13 +92,11 @@ export function EditForm({ draft, onKept, onLeave }: Props) {
         {problem ? <ProblemNote problem={problem} /> : null}
         <Group gap="xs" className="answer-bar">
           <Button type="submit" loading={busy} disabled={!changes?.length || overtaken}>
-            Keep these words
+            {t.inbox.keepTheseWords}
           </Button>
-          <Button variant="default" onClick={onLeave}>Leave it as it is</Button>
+          <Button variant="default" onClick={onLeave}>{t.inbox.leaveItAsItIs}</Button>
         </Group>
-        <Text size="xs" c="dimmed">
-          Keeping them sends nothing. You see the whole again before you approve it.
-        </Text>
+        <Text size="xs" c="dimmed">{t.inbox.keepingThemSendsNothingYou}</Text>
       </Stack>
     </form>
   );
@@ -105,13 +104,9 @@ export function EditForm({ draft, onKept, onLeave }: Props) {
 
 function Difference({ changes }: { changes: Change[] | null }) {
   if (!changes) {
-    return (
-      <Text size="sm" c="var(--bad)">
-        One of the fields is not JSON any more, or holds a number that is too long to keep.
-      </Text>
-    );
+    return <Text size="sm" c="var(--bad)">{t.inbox.oneOfTheFieldsIs}</Text>;
   }
-  if (!changes.length) return <Text size="sm" c="dimmed">Nothing is different yet.</Text>;
+  if (!changes.length) return <Text size="sm" c="dimmed">{t.inbox.nothingIsDifferentYet}</Text>;
   return <RevisionDiff changes={changes} />;
 }
 
@@ -119,15 +114,13 @@ function RevisionConflict(
   { before, now, begin }: { before: Draft; now: Draft; begin: () => void },
 ) {
   return (
-    <Alert color="yellow" title="Somebody changed it while you were writing" role="alert">
+    <Alert color="yellow" title={t.inbox.somebodyChangedItWhileYou} role="alert">
       <Stack gap="sm">
         <RevisionDiff changes={differences(before, now)} />
-        <Text size="sm">
-          What you wrote is still here. It is not kept over their words unless you have seen them.
-        </Text>
+        <Text size="sm">{t.inbox.whatYouWroteIsStill}</Text>
         <Group>
           <Button size="compact-sm" variant="default" onClick={begin}>
-            Put mine on top of theirs
+            {t.inbox.putMineOnTopOf}
           </Button>
         </Group>
       </Stack>

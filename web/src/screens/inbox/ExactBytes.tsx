@@ -8,6 +8,7 @@ import { indentJson, rawValue } from "../../kit/exactJson";
 import { Json } from "../../kit/Json";
 import { escapeInvisible } from "../../kit/format";
 import type { Draft } from "./items";
+import { t } from "../../strings";
 
 /** The raw values, if they still belong to this draft. */
 function rawArguments(draft: Draft, text: string | undefined): string | null {
@@ -23,12 +24,9 @@ export function ExactBytes({ draft }: { draft: Draft }) {
     <details onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
         <Text span size="sm" c="dimmed">
-          Exact bytes{draft.hash
-            ? (
-              <>
-                , hash <span className="mono">{draft.hash.slice(0, 12)}</span>
-              </>
-            )
+          {t.inbox.exactBytes}
+          {draft.hash
+            ? <>{t.inbox.hash(<span className="mono">{draft.hash.slice(0, 12)}</span>)}</>
             : null}
         </Text>
       </summary>
@@ -36,20 +34,17 @@ export function ExactBytes({ draft }: { draft: Draft }) {
         <Text size="sm" className="wrap-anywhere">{escapeInvisible(draft.preview)}</Text>
         <Json
           value={rawArguments(draft, written.data) ?? draft.arguments}
-          label="What would be sent"
+          label={t.inbox.whatWouldBeSent}
         />
         {draft.hash
           ? (
             <Group gap={4} wrap="nowrap">
               <Text size="xs" className="mono wrap-anywhere">{draft.hash}</Text>
-              <CopyIcon text={draft.hash} label="Copy the hash" />
+              <CopyIcon text={draft.hash} label={t.inbox.copyTheHash} />
             </Group>
           )
           : null}
-        <Text size="xs" c="dimmed">
-          The hash stands for these values, the files, the sentence above, the version of the
-          automation and what it may do. Your yes is for this hash and for no other.
-        </Text>
+        <Text size="xs" c="dimmed">{t.inbox.theHashStandsForThese}</Text>
       </Stack>
     </details>
   );

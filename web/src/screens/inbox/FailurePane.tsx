@@ -13,6 +13,7 @@ import { Status } from "../../kit/Status";
 import { escapeInvisible } from "../../kit/format";
 import { useKeyActions } from "./keyActions";
 import { type Failing, type Item, titleOf } from "./items";
+import { t } from "../../strings";
 
 type Props = { failing: Failing; onAnswered: () => void };
 
@@ -27,16 +28,14 @@ export function FailurePane({ failing, onAnswered }: Props) {
         </Title>
         <Status
           value={paused ? "paused" : failing.state}
-          label={paused ? "paused by failures" : undefined}
+          label={paused ? t.inbox.pausedByFailures : undefined}
         />
       </Group>
       <Text size="sm" c="dimmed">
         {failing.failures === 1
-          ? "Its latest run by a trigger failed."
-          : `Its latest ${failing.failures} runs by triggers failed, one after another.`}{"  "}
-        {paused
-          ? "Its triggers start nothing until it is activated again."
-          : "It is still active. After five in a row it is paused."}
+          ? t.inbox.itsLatestRunByA
+          : t.inbox.itsLatestRunsByTriggers(failing.failures)}{"  "}
+        {paused ? t.inbox.itsTriggersStartNothingUntil : t.inbox.itIsStillActiveAfter}
       </Text>
       {failing.last_run ? <LastFailure runId={failing.last_run.id} /> : null}
       <FailureActions failing={failing} paused={paused} onAnswered={onAnswered} />
@@ -59,7 +58,7 @@ function LastFailure({ runId }: { runId: string }) {
             <Group gap="xs">
               <Status value={found.status} />
               <Anchor component={Link} to={`/runs/${found.id}`} size="sm">
-                Its latest run
+                {t.inbox.itsLatestRun}
               </Anchor>
               <Timestamp at={found.finished_at ?? found.created_at} />
             </Group>
@@ -80,7 +79,7 @@ function LastFailure({ runId }: { runId: string }) {
                 <Group>
                   <CopyButton
                     text={JSON.stringify(error, null, 2)}
-                    label="Copy the problem"
+                    label={t.inbox.copyTheProblem}
                   />
                 </Group>
               )
@@ -108,7 +107,7 @@ function FailureActions({ failing, paused, onAnswered }: Props & { paused: boole
         params: { path },
       });
       await done();
-    }, "Known. The next failure is news again.");
+    }, t.inbox.knownTheNextFailureIs);
   const activate = () =>
     act(async () => {
       const { data } = await client.POST("/api/v1/automations/{automation_id}/activate", {
@@ -116,18 +115,14 @@ function FailureActions({ failing, paused, onAnswered }: Props & { paused: boole
       });
       await done();
       const text = [
-        "Active again. Its triggers start it.",
+        t.inbox.activeAgainItsTriggersStart,
         ...data!.warnings.map((one) => one.detail),
       ];
       notifyDone(text.join(" "));
     });
   useKeyActions(mayKnow ? { approve: () => void know() } : null);
   if (!mayKnow) {
-    return (
-      <Text size="sm" c="dimmed">
-        Your role here ({who.role}) may look; answering takes operator or more.
-      </Text>
-    );
+    return <Text size="sm" c="dimmed">{t.inbox.yourRoleHereMayLook(who.role)}</Text>;
   }
   return (
     <Stack gap="xs">
@@ -137,7 +132,7 @@ function FailureActions({ failing, paused, onAnswered }: Props & { paused: boole
           loading={busy}
           onClick={() => void know()}
         >
-          I know of it
+          {t.inbox.iKnowOfIt}
         </Button>
         {paused && mayActivate
           ? (
@@ -147,18 +142,15 @@ function FailureActions({ failing, paused, onAnswered }: Props & { paused: boole
               disabled={busy}
               onClick={() => void activate()}
             >
-              Activate it again
+              {t.inbox.activateItAgain}
             </Button>
           )
           : null}
         <Button variant="default" component={Link} to={`/automations/${failing.id}`}>
-          Look at the automation
+          {t.inbox.lookAtTheAutomation}
         </Button>
       </Group>
-      <Text size="xs" c="dimmed">
-        Knowing of it counts the failures anew, and the next one makes a new alert.{" "}
-        {paused ? "It does not activate what was paused." : ""}
-      </Text>
+      <Text size="xs" c="dimmed">{t.inbox.knowingOfItCountsThe(paused)}</Text>
     </Stack>
   );
 }

@@ -16,15 +16,16 @@ import { KEYS } from "./keys";
 import { Messages } from "./Messages";
 import { Rules } from "./Rules";
 import { WaitingItems } from "./WaitingItems";
+import { t } from "../../strings";
 
 const TABS = ["waiting", "messages", "expired", "done", "rules"] as const;
 type Tab = (typeof TABS)[number];
 const LABELS: Record<Tab, string> = {
-  waiting: "Waiting",
-  messages: "Messages",
-  expired: "Expired",
-  done: "Done",
-  rules: "Rules",
+  waiting: t.inbox.waiting,
+  messages: t.inbox.messages,
+  expired: t.inbox.expired,
+  done: t.inbox.done,
+  rules: t.inbox.rules,
 };
 
 const tabOf = (given: string | undefined): Tab => TABS.find((one) => one === given) ?? "waiting";
@@ -48,8 +49,8 @@ export default function Inbox() {
   return (
     <>
       <PageHead
-        title="Inbox"
-        sub="What waits for a person. Nothing here is sent without your approval."
+        title={t.inbox.inbox}
+        sub={t.inbox.whatWaitsForAPerson}
         right={
           <>
             <Button
@@ -58,7 +59,7 @@ export default function Inbox() {
               onClick={() => setKeys(true)}
               visibleFrom="sm"
             >
-              Keys <Kbd size="xs" ml={6}>?</Kbd>
+              {t.inbox.keys} <Kbd size="xs" ml={6}>?</Kbd>
             </Button>
             <Operations chosen={chosen} />
           </>
@@ -96,9 +97,9 @@ export default function Inbox() {
       <Modal
         opened={keys}
         onClose={() => setKeys(false)}
-        title="The inbox by keyboard"
+        title={t.inbox.theInboxByKeyboard}
         centered
-        closeButtonProps={{ "aria-label": "Close" }}
+        closeButtonProps={{ "aria-label": t.inbox.close }}
       >
         <Stack gap="xs">
           {KEYS.map(({ keys: names, text }) => (
@@ -145,15 +146,15 @@ function Operations({ chosen }: { chosen: string | undefined }) {
     <CopyAs
       // Only people approve: programs get the link to the page.
       links={[
-        { label: "Approve a draft: only a person does", to: `/inbox?draft=${chosen ?? "DRAFT"}` },
+        { label: t.inbox.approveADraftOnlyA, to: `/inbox?draft=${chosen ?? "DRAFT"}` },
       ]}
       operations={[
         {
-          label: "List drafts that wait",
+          label: t.inbox.listDraftsThatWait,
           operation: { method: "GET", path: "/api/v1/drafts?status=pending" },
         },
         {
-          label: "Discard a draft",
+          label: t.inbox.discardADraft,
           operation: {
             method: "POST",
             path: `${path}/discard`,
@@ -163,7 +164,7 @@ function Operations({ chosen }: { chosen: string | undefined }) {
           },
         },
         {
-          label: "List the questions of plans",
+          label: t.inbox.listTheQuestionsOfPlans,
           operation: {
             method: "GET",
             path: "/api/v1/approvals",

@@ -15,6 +15,7 @@ import { escapeInvisible } from "../../kit/format";
 import { type DelayedApproval, describeRejection, useDelayedApprovals } from "./delayedApprovals";
 import { useSecondsLeft } from "./ApprovalUndo";
 import { describeDraftOutcome, type Draft, type Item, KIND_LABELS, nameOf, titleOf } from "./items";
+import { t } from "../../strings";
 
 const ICONS: Record<Item["kind"], LucideIcon> = {
   draft: MailOpen,
@@ -101,14 +102,14 @@ function DelayedBadge({ held }: { held: DelayedApproval }) {
   const left = useSecondsLeft(held);
   return (
     <Badge variant="light" color="teal" tt="none" radius="sm" mt={6} className="numbers">
-      {held.state === "held" ? `sent in ${left} s` : "on its way"}
+      {held.state === "held" ? t.inbox.sentInS(left) : t.inbox.onItsWay2}
     </Badge>
   );
 }
 
 function AnsweredNote({ item, isRefused }: Pick<RowProps, "item" | "isRefused">) {
   const word = isRefused
-    ? "could not be sent"
+    ? t.inbox.couldNotBeSent
     : item.kind === "draft" && item.draft.status !== "pending"
     ? describeDraftOutcome(item.draft)
     : item.kind === "question" && item.question.status !== "pending"

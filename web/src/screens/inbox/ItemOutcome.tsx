@@ -11,6 +11,7 @@ import { Status } from "../../kit/Status";
 import { escapeInvisible, formatDateTime, formatRelative } from "../../kit/format";
 import { redraft } from "./answers";
 import { describeDraftOutcome, type Draft } from "./items";
+import { t } from "../../strings";
 
 /** The name of a member; former members have none. */
 export function useNameOf(): (id: string | null | undefined) => string {
@@ -18,7 +19,7 @@ export function useNameOf(): (id: string | null | undefined) => string {
   const members = query.data?.members ?? [];
   return (id) => {
     const found = members.find((one) => one.id === id);
-    return found ? found.name || found.email : "somebody";
+    return found ? found.name || found.email : t.inbox.somebody;
   };
 }
 
@@ -26,18 +27,16 @@ const MAY_AGAIN = new Set(["expired", "discarded", "failed"]);
 
 function describeOutcome(draft: Draft, nameOf: (id: string | null) => string): string {
   if (draft.status === "expired") {
-    return `Nobody answered in time; its time was over ${
-      formatRelative(draft.expires_at)
-    }. Nothing was sent.`;
+    return t.inbox.nobodyAnsweredInTimeIts(formatRelative(draft.expires_at));
   }
   if (!draft.answered_at) return "";
   const when = `${formatRelative(draft.answered_at)} (${formatDateTime(draft.answered_at)})`;
-  if (draft.answered_kind === "step") return `Sent automatically, as was agreed, ${when}.`;
-  if (draft.answered_kind === "rule") return `A standing rule let it go ${when}.`;
-  const name = draft.answered_kind === "run" ? "its run" : nameOf(draft.answered_by);
+  if (draft.answered_kind === "step") return t.inbox.sentAutomaticallyAsWasAgreed(when);
+  if (draft.answered_kind === "rule") return t.inbox.aStandingRuleLetIt(when);
+  const name = draft.answered_kind === "run" ? t.inbox.itsRun : nameOf(draft.answered_by);
   const verb = draft.status === "discarded" ? "discarded" : "approved";
-  const how = draft.answered_kind === "client" ? " with a program" : "";
-  return `${verb === "discarded" ? "Discarded" : "Approved"} by ${name}${how} ${when}.`;
+  const how = draft.answered_kind === "client" ? t.inbox.withAProgram : "";
+  return t.inbox.discardedBy(verb === "discarded", name, how, when);
 }
 
 export function ItemOutcome({ draft }: { draft: Draft }) {
@@ -56,23 +55,21 @@ export function ItemOutcome({ draft }: { draft: Draft }) {
         </Text>
       </Group>
       {draft.reason
-        ? <Text size="sm" className="wrap-anywhere">Because: {escapeInvisible(draft.reason)}</Text>
-        : null}
-      {detail ? <Alert color="red">{escapeInvisible(detail)}</Alert> : null}
-      {draft.outcome === "unknown"
         ? (
-          <Text size="sm">
-            It may have left all the same, and is not sent again. Look at the other side.
+          <Text size="sm" className="wrap-anywhere">
+            {t.inbox.because(escapeInvisible(draft.reason))}
           </Text>
         )
         : null}
+      {detail ? <Alert color="red">{escapeInvisible(detail)}</Alert> : null}
+      {draft.outcome === "unknown" ? <Text size="sm">{t.inbox.itMayHaveLeftAll}</Text> : null}
       {draft.result !== null && draft.result !== undefined
         ? (
           <details>
             <summary>
-              <Text span size="sm" c="dimmed">What the other side answered</Text>
+              <Text span size="sm" c="dimmed">{t.inbox.whatTheOtherSideAnswered}</Text>
             </summary>
-            <Json value={draft.result} label="What the other side answered" />
+            <Json value={draft.result} label={t.inbox.whatTheOtherSideAnswered} />
           </details>
         )
         : null}
@@ -88,7 +85,7 @@ function DraftAgain({ draft }: { draft: Draft }) {
     act(async () => {
       const made = await redraft(draft);
       change({ tab: undefined, item: undefined, draft: made });
-    }, "Drafted again. It waits for a yes.");
+    }, t.inbox.draftedAgainItWaitsFor);
   return (
     <Group>
       <Button
@@ -97,7 +94,7 @@ function DraftAgain({ draft }: { draft: Draft }) {
         loading={busy}
         onClick={() => void again()}
       >
-        Draft it again
+        {t.inbox.draftItAgain}
       </Button>
     </Group>
   );

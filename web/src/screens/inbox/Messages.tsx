@@ -13,6 +13,7 @@ import { Timestamp } from "../../kit/Timestamp";
 import { escapeInvisible } from "../../kit/format";
 import { TextLines } from "../../previews/Value";
 import { Panes } from "./Panes";
+import { t } from "../../strings";
 
 type Message = Schemas["MessageShape"];
 const PAGE = 30;
@@ -50,8 +51,8 @@ export function Messages({ chosen }: { chosen: string | undefined }) {
             </Panes>
           )
           : (
-            <Empty icon={MessageSquare} title="No messages">
-              Failures of runs, and what automations want to tell people, stand here.
+            <Empty icon={MessageSquare} title={t.inbox.noMessages}>
+              {t.inbox.failuresOfRunsAndWhat}
             </Empty>
           )}
     </QueryResult>
@@ -69,7 +70,7 @@ function List({ messages, chosen, more }: ListProps) {
         body: { up_to: messages[0]!.id } as never,
       });
       await refresh("/api/v1/inbox");
-    }, "All messages are read.");
+    }, t.inbox.allMessagesAreRead);
   return (
     <Box className="list">
       {may && messages.some((one) => !one.read_at)
@@ -81,18 +82,18 @@ function List({ messages, chosen, more }: ListProps) {
               loading={busy}
               onClick={() => void readAll()}
             >
-              Mark all as read
+              {t.inbox.markAllAsRead}
             </Button>
           </Group>
         )
         : null}
-      <Card withBorder radius="lg" p={0} component="nav" aria-label="Messages">
+      <Card withBorder radius="lg" p={0} component="nav" aria-label={t.inbox.messages}>
         {messages.map((one) => <Line key={one.id} message={one} isChosen={one.id === chosen} />)}
       </Card>
       {more
         ? (
           <Button mt="sm" variant="default" size="compact-sm" onClick={more}>
-            Show more
+            {t.inbox.showMore}
           </Button>
         )
         : null}
@@ -111,7 +112,7 @@ function Line({ message, isChosen }: { message: Message; isChosen: boolean }) {
     >
       <Group justify="space-between" wrap="nowrap" gap="xs" mb={2}>
         <Group gap={6}>
-          {message.read_at ? null : <Badge size="xs" tt="none">unread</Badge>}
+          {message.read_at ? null : <Badge size="xs" tt="none">{t.inbox.unread}</Badge>}
           {message.level === "info" ? null : (
             <Badge
               size="xs"
@@ -179,14 +180,14 @@ function Whole({ message, isOpened }: { message: Message; isOpened: boolean }) {
               to={`/automations/${message.automation_id}`}
               size="sm"
             >
-              Its automation
+              {t.inbox.itsAutomation}
             </Anchor>
           )
           : null}
         {message.run_id
           ? (
             <Anchor component={Link} to={`/runs/${message.run_id}`} size="sm">
-              Its run
+              {t.inbox.itsRun2}
             </Anchor>
           )
           : null}
@@ -198,7 +199,7 @@ function Whole({ message, isOpened }: { message: Message; isOpened: boolean }) {
               loading={busy}
               onClick={() => void act(read)}
             >
-              Mark as read
+              {t.inbox.markAsRead}
             </Button>
           )
           : null}

@@ -6,9 +6,10 @@ import { type ReactNode, useEffect, useState } from "react";
 import { api } from "../../api/client";
 import { useSession } from "../../api/session";
 import { Timestamp } from "../../kit/Timestamp";
-import { escapeInvisible, formatCount, formatDuration } from "../../kit/format";
+import { escapeInvisible, formatDuration } from "../../kit/format";
 import { Lines } from "../../previews/Value";
 import type { Draft } from "./items";
+import { t } from "../../strings";
 
 const ONE_SECOND = 1000;
 
@@ -22,7 +23,7 @@ export function Until({ at, over }: { at: string; over: string }) {
   const left = (new Date(at).getTime() - now) / ONE_SECOND;
   return (
     <Text span size="sm" display="block" className="numbers">
-      {left > 0 ? `in ${formatDuration(left)}` : over}
+      {left > 0 ? t.inbox.in(formatDuration(left)) : over}
     </Text>
   );
 }
@@ -46,16 +47,10 @@ export function RunLinks({ runId, step }: { runId: string; step?: string | null 
             {escapeInvisible(run.data.automation)}
           </Anchor>
         )
-        : "An automation"}
-      {", in "}
-      <Anchor component={Link} to={`/runs/${runId}`} size="sm">this run</Anchor>
-      {step
-        ? (
-          <>
-            , step <span className="mono">{escapeInvisible(step)}</span>
-          </>
-        )
-        : null}
+        : t.inbox.anAutomation}
+      {t.inbox.in2}
+      <Anchor component={Link} to={`/runs/${runId}`} size="sm">{t.inbox.thisRun}</Anchor>
+      {step ? <>{t.inbox.step(<span className="mono">{escapeInvisible(step)}</span>)}</> : null}
     </Text>
   );
 }
@@ -64,24 +59,26 @@ function useAsker(draft: Draft): string {
   const who = useSession();
   const own = draft.actor_id === who.user.id;
   if (draft.actor_kind === "client") {
-    return own ? "A program of yours" : "A program of another member";
+    return own ? t.inbox.aProgramOfYours : t.inbox.aProgramOfAnotherMember;
   }
-  return own ? "You" : "Another member";
+  return own ? t.inbox.you : t.inbox.anotherMember;
 }
 
-const ROLES_OR_MORE = "Anybody who is operator or more";
+const ROLES_OR_MORE = t.inbox.anybodyWhoIsOperatorOr;
 
 /** Who must approve a draft, by the workspace's policy. */
 export function useApprovers(draft: Draft): string {
   const policy = api.useQuery("get", "/api/v1/approval-policy", {}, { staleTime: 60_000 }).data;
-  const whom = policy?.roles.length ? `People who are ${policy.roles.join(" or ")}` : ROLES_OR_MORE;
-  const own = !draft.run_id ? "The person who asked for it" : whom;
+  const whom = policy?.roles.length
+    ? t.inbox.peopleWhoAre(policy.roles.join(" or "))
+    : ROLES_OR_MORE;
+  const own = !draft.run_id ? t.inbox.thePersonWhoAskedFor : whom;
   const several = policy && policy.approvers > 1
-    ? `; ${formatCount(policy.approvers, "person", "people")} must agree, ${draft.approvals} have`
+    ? t.inbox.personMustAgreeHave(policy.approvers, draft.approvals)
     : draft.approvals
-    ? `; ${draft.approvals} agreed to these words`
+    ? t.inbox.agreedToTheseWords(draft.approvals)
     : "";
-  const author = policy && !policy.author_may_approve ? "; not the person who wrote it" : "";
+  const author = policy && !policy.author_may_approve ? t.inbox.notThePersonWhoWrote : "";
   return own + several + author;
 }
 
@@ -94,7 +91,7 @@ export function Origin({ draft }: { draft: Draft }) {
   );
   const lines = [
     {
-      name: "asked by",
+      name: t.inbox.askedBy,
       value: (
         <Group gap={6}>
           {draft.run_id ? <RunLinks runId={draft.run_id} step={draft.step} /> : text(asker)}
@@ -105,18 +102,18 @@ export function Origin({ draft }: { draft: Draft }) {
       ),
     },
     {
-      name: "sent by",
+      name: t.inbox.sentBy,
       value: text(
         <>
           <span className="mono">{draft.action}</span>
-          {draft.account ? ` as ${escapeInvisible(draft.account)}` : ""}
+          {draft.account ? t.inbox.as(escapeInvisible(draft.account)) : ""}
         </>,
       ),
     },
-    ...(waits ? [{ name: "may approve", value: text(approvers) }] : []),
+    ...(waits ? [{ name: t.inbox.mayApprove, value: text(approvers) }] : []),
     ...(waits ? [{ name: "expires", value: <Until at={draft.expires_at} over="expired" /> }] : []),
     ...(waits && draft.awaited
-      ? [{ name: "its run", value: text("waits for your answer and then continues") }]
+      ? [{ name: t.inbox.itsRun, value: text(t.inbox.waitsForYourAnswerAnd) }]
       : []),
     ...(draft.redraft_of
       ? [{
@@ -128,7 +125,7 @@ export function Origin({ draft }: { draft: Draft }) {
             search={{ draft: draft.redraft_of } as never}
             size="sm"
           >
-            an earlier draft
+            {t.inbox.anEarlierDraft}
           </Anchor>
         ),
       }]

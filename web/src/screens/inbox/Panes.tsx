@@ -5,6 +5,7 @@ import { Link } from "@tanstack/react-router";
 import { ChevronLeft } from "lucide-react";
 import type { ReactNode } from "react";
 import "./inbox.css";
+import { t } from "../../strings";
 
 type Props = {
   list: ReactNode;
@@ -27,7 +28,7 @@ export function Panes({ list, children, isOpen, tab, answersKeys }: Props) {
           size="sm"
           className="back"
         >
-          <ChevronLeft size={15} aria-hidden /> Back to the list
+          <ChevronLeft size={15} aria-hidden /> {t.inbox.backToTheList}
         </Anchor>
         <Card
           withBorder
@@ -36,7 +37,7 @@ export function Panes({ list, children, isOpen, tab, answersKeys }: Props) {
           id="chosen"
           tabIndex={-1}
           component="section"
-          aria-label="What was chosen"
+          aria-label={t.inbox.whatWasChosen}
           data-keys={answersKeys ? "answer" : undefined}
         >
           {children}

@@ -17,7 +17,8 @@ import { useHasRole } from "../../api/session";
 import { ProblemNote, QueryResult } from "../../kit/QueryResult";
 import { notifyDone } from "../../kit/useAction";
 import { CopyAs } from "../../kit/Copy";
-import { formatCount, formatDuration } from "../../kit/format";
+import { formatDuration } from "../../kit/format";
+import { t } from "../../strings";
 
 type StoredPolicy = Answer<"get_approval_policy">;
 const ROLES = ["operator", "editor", "admin", "owner"] as const;
@@ -27,20 +28,20 @@ const MOST_SECONDS = 2592000;
 const MOST_MINUTES = MOST_SECONDS / MINUTE;
 
 export function describePolicy(policy: StoredPolicy): string {
-  const whom = policy.roles.length ? policy.roles.join(" or ") : "operator or more";
+  const whom = policy.roles.length ? policy.roles.join(" or ") : t.inbox.operatorOrMore;
   const who = policy.approvers === 1
-    ? `one person who is ${whom}`
-    : `${formatCount(policy.approvers, "person", "people")} who are ${whom}`;
+    ? t.inbox.onePersonWhoIs(whom)
+    : t.inbox.personWhoAre(policy.approvers, whom);
   const author = policy.author_may_approve
-    ? "Whoever wrote it may be one of them."
-    : "Whoever wrote it may not.";
+    ? t.inbox.whoeverWroteItMayBe
+    : t.inbox.whoeverWroteItMayNot;
   const time = policy.draft_seconds
-    ? `It waits for ${formatDuration(policy.draft_seconds)}.`
-    : "It waits as long as the installation says.";
+    ? t.inbox.itWaitsFor(formatDuration(policy.draft_seconds))
+    : t.inbox.itWaitsAsLongAs;
   const held = policy.held_seconds
-    ? `A write of a run waits for ${formatDuration(policy.held_seconds)}.`
-    : "A write of a run waits for 72 hours, unless its step or the installation says otherwise.";
-  return `A draft leaves when ${who} agreed to the same words. ${author} ${time} ${held}`;
+    ? t.inbox.aWriteOfARun(formatDuration(policy.held_seconds))
+    : t.inbox.aWriteOfARunWaits;
+  return t.inbox.aDraftLeavesWhenAgreed(who, author, time, held);
 }
 
 export function Policy() {
@@ -50,10 +51,10 @@ export function Policy() {
   return (
     <Stack gap="sm">
       <Group justify="space-between">
-        <Title order={2} size="h4">Who may approve</Title>
+        <Title order={2} size="h4">{t.inbox.whoMayApprove}</Title>
         <CopyAs
           operations={[{
-            label: "Read the policy",
+            label: t.inbox.readThePolicy,
             operation: {
               method: "GET",
               path: "/api/v1/approval-policy",
@@ -71,13 +72,13 @@ export function Policy() {
                 ? (
                   <Group>
                     <Button variant="default" onClick={() => setChanging(true)}>
-                      Change it
+                      {t.inbox.changeIt}
                     </Button>
                   </Group>
                 )
                 : null}
               {changing ? <PolicyForm policy={policy} onDone={() => setChanging(false)} /> : null}
-              {may ? null : <Text size="xs" c="dimmed">An owner can change it.</Text>}
+              {may ? null : <Text size="xs" c="dimmed">{t.inbox.anOwnerCanChangeIt}</Text>}
             </Stack>
           </Card>
         )}
@@ -97,7 +98,7 @@ function PolicyForm({ policy, onDone }: { policy: StoredPolicy; onDone: () => vo
     try {
       await client.PUT("/api/v1/approval-policy", { body: draftPolicy });
       await refresh("/api/v1/approval-policy");
-      notifyDone("Kept. It holds for every draft that waits.");
+      notifyDone(t.inbox.keptItHoldsForEvery);
       onDone();
     } catch (refusal) {
       setProblem(refusal);
@@ -114,15 +115,15 @@ function PolicyForm({ policy, onDone }: { policy: StoredPolicy; onDone: () => vo
     >
       <Stack gap="md" maw={460}>
         <NumberInput
-          label="How many must agree"
+          label={t.inbox.howManyMustAgree}
           min={1}
           max={5}
           value={draftPolicy.approvers}
           onChange={(value) => put({ approvers: Number(value) || 1 })}
         />
         <Checkbox.Group
-          label="Whose agreement counts"
-          description="None chosen: everybody who may answer the inbox."
+          label={t.inbox.whoseAgreementCounts}
+          description={t.inbox.noneChosenEverybodyWhoMay}
           value={draftPolicy.roles}
           onChange={(roles) => put({ roles: roles as StoredPolicy["roles"] })}
         >
@@ -131,13 +132,13 @@ function PolicyForm({ policy, onDone }: { policy: StoredPolicy; onDone: () => vo
           </Group>
         </Checkbox.Group>
         <Switch
-          label="Whoever wrote it may agree"
+          label={t.inbox.whoeverWroteItMayAgree}
           checked={draftPolicy.author_may_approve}
           onChange={(event) => put({ author_may_approve: event.currentTarget.checked })}
         />
         <NumberInput
-          label="Minutes that a draft waits"
-          description="Empty: as the installation says."
+          label={t.inbox.minutesThatADraftWaits}
+          description={t.inbox.emptyAsTheInstallationSays}
           min={1}
           max={MOST_MINUTES}
           value={draftPolicy.draft_seconds ? draftPolicy.draft_seconds / MINUTE : ""}
@@ -147,8 +148,8 @@ function PolicyForm({ policy, onDone }: { policy: StoredPolicy; onDone: () => vo
             })}
         />
         <NumberInput
-          label="Hours that a write of a run waits"
-          description="Empty: as the installation says, which is 72 hours unless it was changed."
+          label={t.inbox.hoursThatAWriteOf}
+          description={t.inbox.emptyAsTheInstallationSaysWhich}
           min={1}
           max={MOST_SECONDS / HOUR}
           value={draftPolicy.held_seconds ? draftPolicy.held_seconds / HOUR : ""}
@@ -159,8 +160,8 @@ function PolicyForm({ policy, onDone }: { policy: StoredPolicy; onDone: () => vo
         />
         {problem ? <ProblemNote problem={problem} /> : null}
         <Group gap="xs">
-          <Button type="submit" loading={busy}>Keep it</Button>
-          <Button variant="default" onClick={onDone}>Leave it as it is</Button>
+          <Button type="submit" loading={busy}>{t.inbox.keepIt}</Button>
+          <Button variant="default" onClick={onDone}>{t.inbox.leaveItAsItIs}</Button>
         </Group>
       </Stack>
     </form>

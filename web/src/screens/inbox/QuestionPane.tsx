@@ -24,6 +24,7 @@ import { useDelayedApprovals } from "./delayedApprovals";
 import { useNameOf } from "./ItemOutcome";
 import type { Question } from "./items";
 import { Until } from "./Origin";
+import { t } from "../../strings";
 
 type Props = { question: Question; onAnswered: () => void };
 
@@ -48,16 +49,16 @@ export function QuestionPane(props: Props) {
 }
 
 function describeTimeout(usual: unknown): string {
-  if (usual === null || usual === undefined) return "Its step fails.";
-  return `The answer is ${
-    escapeInvisible(typeof usual === "object" ? JSON.stringify(usual) : String(usual))
-  }.`;
+  if (usual === null || usual === undefined) return t.inbox.itsStepFails;
+  return t.inbox.theAnswerIs(
+    escapeInvisible(typeof usual === "object" ? JSON.stringify(usual) : String(usual)),
+  );
 }
 
 function Facts({ question }: { question: Question }) {
   const lines = [
     {
-      name: "asked by",
+      name: t.inbox.askedBy,
       value: (
         <Text size="sm" className="wrap-anywhere" component="div">
           <Anchor
@@ -65,27 +66,23 @@ function Facts({ question }: { question: Question }) {
             to={`/automations/${question.automation_id}`}
             size="sm"
           >
-            {escapeInvisible(question.automation ?? "An automation")}
+            {escapeInvisible(question.automation ?? t.inbox.anAutomation)}
           </Anchor>
-          {", in "}
+          {t.inbox.in2}
           <Anchor component={Link} to={`/runs/${question.run_id}`} size="sm">
-            this run
+            {t.inbox.thisRun}
           </Anchor>
           {question.step
-            ? (
-              <>
-                , step <span className="mono">{escapeInvisible(question.step)}</span>
-              </>
-            )
+            ? <>{t.inbox.step(<span className="mono">{escapeInvisible(question.step)}</span>)}</>
             : null} <Timestamp at={question.created_at} />
         </Text>
       ),
     },
     {
-      name: "may answer",
+      name: t.inbox.mayAnswer,
       value: (
         <Text size="sm">
-          {question.roles ? question.roles.join(" or ") : "Anybody who is operator or more"}
+          {question.roles ? question.roles.join(" or ") : t.inbox.anybodyWhoIsOperatorOr}
         </Text>
       ),
     },
@@ -124,9 +121,7 @@ function Answering({ question, onAnswered }: Props) {
         decision === "approved" && form ? answer : undefined,
       );
       notifyDone(
-        decision === "approved"
-          ? "Approved. The run goes on with your answer."
-          : "Declined. The run has your answer.",
+        decision === "approved" ? t.inbox.approvedTheRunGoesOn : t.inbox.declinedTheRunHasYour,
       );
       onAnswered();
     } catch (refusal) {
@@ -136,8 +131,8 @@ function Answering({ question, onAnswered }: Props) {
     }
   };
   const decline = async () => {
-    const message = "The run gets your answer, and ends unless its plan continues after a no.";
-    if (await ask({ title: "Decline this?", message, yes: "Decline", dangerous: true })) {
+    const message = t.inbox.theRunGetsYourAnswer;
+    if (await ask({ title: t.inbox.declineThis, message, yes: t.inbox.decline, dangerous: true })) {
       await say("declined");
     }
   };
@@ -151,11 +146,9 @@ function Answering({ question, onAnswered }: Props) {
   );
   if (held) return <SendingNote held={held} />;
   if (!may) {
-    const whom = question.roles ? question.roles.join(" or ") : "operator or more";
+    const whom = question.roles ? question.roles.join(" or ") : t.inbox.operatorOrMore;
     return (
-      <Text size="sm" c="dimmed">
-        Your role here ({who.role}) may look; answering takes {whom}.
-      </Text>
+      <Text size="sm" c="dimmed">{t.inbox.yourRoleHereMayLookAnsweringTakes(who.role, whom)}</Text>
     );
   }
   return (
@@ -181,7 +174,7 @@ function Answering({ question, onAnswered }: Props) {
         {problem ? <ProblemNote problem={problem} /> : null}
         <Group gap="xs">
           <Button type="submit" loading={busy} leftSection={<Check size={15} />}>
-            {form ? "Approve with this answer" : "Approve"}
+            {form ? t.inbox.approveWithThisAnswer : t.inbox.approve2}
           </Button>
           <Button
             variant="default"
@@ -189,7 +182,7 @@ function Answering({ question, onAnswered }: Props) {
             disabled={busy}
             onClick={() => void decline()}
           >
-            Decline <Kbd size="xs" ml={6} visibleFrom="sm">D</Kbd>
+            {t.inbox.decline} <Kbd size="xs" ml={6} visibleFrom="sm">D</Kbd>
           </Button>
         </Group>
       </Stack>
@@ -200,7 +193,7 @@ function Answering({ question, onAnswered }: Props) {
 async function fetchAnswer(question: Question) {
   try {
     await answerQuestion(question, "approved");
-    return { tone: "good", text: "Approved. The run goes on." } as const;
+    return { tone: "good", text: t.inbox.approvedTheRunGoesOn2 } as const;
   } catch (problem) {
     return { tone: "bad", text: sentence(problem) } as const;
   }
@@ -211,7 +204,7 @@ function findingsOf(problem: unknown): Finding[] {
   if (!(problem instanceof Problem)) return [];
   return problem.findings.map(({ pointer, detail, suggestion, code }) => ({
     pointer: pointer.replace(/^\/answer/, ""),
-    detail: code === "required" ? "This is asked for." : detail,
+    detail: code === "required" ? t.inbox.thisIsAskedFor : detail,
     level: "error",
     ...(suggestion ? { suggestion } : {}),
   }));
@@ -220,8 +213,8 @@ function findingsOf(problem: unknown): Finding[] {
 function Answered({ question }: { question: Question }) {
   const nameOf = useNameOf();
   const story = question.status === "expired"
-    ? `Nobody answered in time. ${describeTimeout(question.default)}`
-    : `By ${nameOf(question.answered_by)}.`;
+    ? t.inbox.nobodyAnsweredInTime(describeTimeout(question.default))
+    : t.inbox.by(nameOf(question.answered_by));
   return (
     <Stack gap="sm">
       <Group gap="xs">
@@ -231,7 +224,7 @@ function Answered({ question }: { question: Question }) {
         </Text>
       </Group>
       {question.answer !== null && question.answer !== undefined
-        ? <Json value={question.answer} label="The answer" />
+        ? <Json value={question.answer} label={t.inbox.theAnswer} />
         : null}
     </Stack>
   );

@@ -4,6 +4,7 @@ import { Box, Stack, Text } from "@mantine/core";
 import { capitalize, escapeInvisible, humanize } from "../../kit/format";
 import { type Change, formatValue, pieces } from "./edits";
 import "./inbox.css";
+import { t } from "../../strings";
 
 export function RevisionDiff({ changes }: { changes: Change[] }) {
   return (
@@ -13,7 +14,7 @@ export function RevisionDiff({ changes }: { changes: Change[] }) {
       m={0}
       p={0}
       style={{ listStyle: "none" }}
-      aria-label="What changes"
+      aria-label={t.inbox.whatChanges}
     >
       {changes.map(({ name, before, after }) => (
         <Box component="li" key={name}>

@@ -14,6 +14,7 @@ import { Lines } from "../../previews/Value";
 import { look } from "./answers";
 import { Policy } from "./Policy";
 import { describePattern } from "./ruleText";
+import { t } from "../../strings";
 
 type Rule = Answer<"list_standing_rules">["rules"][number];
 const SHOWN = ["proposed", "active"] as const;
@@ -25,7 +26,7 @@ export function Rules() {
   return (
     <Stack gap="xl">
       <Stack gap="sm">
-        <Title order={2} size="h4">What may go by itself</Title>
+        <Title order={2} size="h4">{t.inbox.whatMayGoByItself}</Title>
         <QueryResult of={query}>
           {({ rules }) => {
             const standing = SHOWN.flatMap((status) =>
@@ -45,10 +46,8 @@ export function Rules() {
                 </>
               )
               : (
-                <Empty icon={Repeat} title="Nothing goes by itself">
-                  When five drafts of the same shape were approved one after another, unchanged, you
-                  are asked here whether such drafts may leave without asking. You can withdraw that
-                  at any time.
+                <Empty icon={Repeat} title={t.inbox.nothingGoesByItself}>
+                  {t.inbox.whenFiveDraftsOfThe}
                 </Empty>
               );
           }}
@@ -61,20 +60,20 @@ export function Rules() {
 
 const story = (rule: Rule) =>
   rule.status === "proposed"
-    ? `${rule.seen} drafts of this shape were approved one after another, and none was changed.`
-    : `Somebody let these go ${
-      rule.decided_at ? formatRelative(rule.decided_at) : "before"
-    }. An edit or a discard of one like it ends this, and so does another version.`;
+    ? t.inbox.draftsOfThisShapeWere(rule.seen)
+    : t.inbox.somebodyLetTheseGoAn(
+      rule.decided_at ? formatRelative(rule.decided_at) : t.inbox.before,
+    );
 
 function facts(rule: Rule) {
   const { goes, always } = describePattern(rule.pattern as Record<string, unknown>);
   const text = (message: string) => <Text size="sm" className="wrap-anywhere">{message}</Text>;
   return [
-    { name: "only to", value: text(goes) },
-    ...(always.length ? [{ name: "always with", value: text(always.join("\n")) }] : []),
-    { name: "may differ", value: text("the wording, and nothing else") },
+    { name: t.inbox.onlyTo, value: text(goes) },
+    ...(always.length ? [{ name: t.inbox.alwaysWith, value: text(always.join("\n")) }] : []),
+    { name: t.inbox.mayDiffer, value: text(t.inbox.theWordingAndNothingElse) },
     ...(rule.status === "active"
-      ? [{ name: "let go so far", value: text(String(rule.uses ?? 0)) }]
+      ? [{ name: t.inbox.letGoSoFar, value: text(String(rule.uses ?? 0)) }]
       : []),
   ];
 }
@@ -82,10 +81,12 @@ function facts(rule: Rule) {
 function Name({ rule }: { rule: Rule }) {
   return (
     <Title order={3} size="sm" className="wrap-anywhere">
-      <span className="mono">{rule.capability}</span> of{" "}
-      <Anchor component={Link} to={`/automations/${rule.automation_id}`} fw={650} size="sm">
-        {escapeInvisible(rule.automation ?? "an automation")}
-      </Anchor>
+      {t.inbox.of(
+        <span className="mono">{rule.capability}</span>,
+        <Anchor component={Link} to={`/automations/${rule.automation_id}`} fw={650} size="sm">
+          {escapeInvisible(rule.automation ?? t.inbox.anAutomation2)}
+        </Anchor>,
+      )}
     </Title>
   );
 }
@@ -98,7 +99,7 @@ function RuleCard({ rule }: { rule: Rule }) {
           <Name rule={rule} />
           <Status
             value={rule.status}
-            label={rule.status === "active" ? "in force" : undefined}
+            label={rule.status === "active" ? t.inbox.inForce : undefined}
           />
         </Group>
         <Text size="sm" c="dimmed">{story(rule)}</Text>
@@ -130,39 +131,35 @@ function RuleActions({ rule }: { rule: Rule }) {
         body: {} as never,
       });
       await look();
-    }, "Withdrawn. Every draft waits for a person again.");
+    }, t.inbox.withdrawnEveryDraftWaitsFor);
   if (rule.status === "active") {
     return mayWithdraw
       ? (
         <Group>
           <Button variant="default" loading={busy} onClick={() => void withdraw()}>
-            Withdraw
+            {t.inbox.withdraw}
           </Button>
         </Group>
       )
       : null;
   }
   if (!mayDecide) {
-    return (
-      <Text size="sm" c="dimmed">
-        Your role here ({who.role}) may look; letting something go takes editor or more.
-      </Text>
-    );
+    return <Text size="sm" c="dimmed">{t.inbox.yourRoleHereMayLookLetting(who.role)}</Text>;
   }
   return (
     <Group gap="xs">
       <Button
         loading={busy}
-        onClick={() => void decide("accept", "Such drafts leave by themselves from now on.")}
+        onClick={() => void decide("accept", t.inbox.suchDraftsLeaveByThemselves)}
       >
-        Let these go by themselves
+        {t.inbox.letTheseGoByThemselves}
       </Button>
       <Button
         variant="default"
         disabled={busy}
-        onClick={() => void decide("decline", "Each one keeps waiting for a yes.")}
+        onClick={() => void decide("decline", t.inbox.eachOneKeepsWaitingFor)}
       >
-        Keep asking me
+        {t.inbox.keepAskingMe}
       </Button>
     </Group>
   );
@@ -172,7 +169,7 @@ function EndedRules({ rules }: { rules: Rule[] }) {
   return (
     <details>
       <summary>
-        <Text span size="sm" c="dimmed">Rules that ended ({rules.length})</Text>
+        <Text span size="sm" c="dimmed">{t.inbox.rulesThatEnded(rules.length)}</Text>
       </summary>
       <Stack gap="xs" mt="sm">
         {rules.map((rule) => (

@@ -21,6 +21,7 @@ import { type Item, itemAfter, itemOf, moveSelection } from "./items";
 import { isAnswer, keyAction, READ_MS } from "./keys";
 import { Panes } from "./Panes";
 import { QuestionPane } from "./QuestionPane";
+import { t } from "../../strings";
 
 type Props = {
   query: ReturnType<typeof useWaitingItems>;
@@ -81,7 +82,7 @@ function ItemPanes({ items, isFresh, chosen, onKeys }: ItemPanesProps) {
             items={items}
             chosen={item?.id}
             tab={undefined}
-            label="What waits"
+            label={t.inbox.whatWaits}
           />
         }
       >
@@ -125,10 +126,8 @@ export function Elsewhere({ id }: { id: string }) {
   if (problem) {
     return (
       <>
-        <Text size="sm" mb="sm">
-          This does not wait any longer. It may have been answered meanwhile.
-        </Text>
-        <Anchor component={Link} to="/inbox" size="sm">See what waits</Anchor>
+        <Text size="sm" mb="sm">{t.inbox.thisDoesNotWaitAny}</Text>
+        <Anchor component={Link} to="/inbox" size="sm">{t.inbox.seeWhatWaits}</Anchor>
         {problem instanceof Problem && problem.status === 404
           ? null
           : <ProblemNote problem={problem} />}
@@ -221,31 +220,18 @@ function useKeys(given: Keys): void {
 
 function Nothing() {
   return (
-    <Empty icon={InboxIcon} title="Nothing waits for you">
-      <Text size="sm" mb="sm">
-        What needs a person appears here:
-      </Text>
+    <Empty icon={InboxIcon} title={t.inbox.nothingWaitsForYou}>
+      <Text size="sm" mb="sm">{t.inbox.whatNeedsAPersonAppears}</Text>
       <List size="sm" ta="left" spacing={6}>
-        <List.Item>
-          a{" "}
-          <b>draft</b>, when an automation or an assistant wants to write to somebody outside. You
-          see exactly what would be sent; it is sent when you approve it.
-        </List.Item>
-        <List.Item>
-          a <b>question</b>, when a plan asks a person. Its run waits until somebody answers.
-        </List.Item>
-        <List.Item>
-          a{" "}
-          <b>consent</b>, when a program created or changed an automation, and it may do more than a
-          person agreed to.
-        </List.Item>
-        <List.Item>
-          a <b>failure</b> that nobody has said to know of.
-        </List.Item>
+        <List.Item>{t.inbox.aWhenAnAutomationOr(<b>{t.inbox.draft2}</b>)}</List.Item>
+        <List.Item>{t.inbox.aWhenAPlanAsks(<b>{t.inbox.question2}</b>)}</List.Item>
+        <List.Item>{t.inbox.aWhenAProgramCreated(<b>{t.inbox.consent2}</b>)}</List.Item>
+        <List.Item>{t.inbox.aThatNobodyHasSaid(<b>{t.inbox.failure2}</b>)}</List.Item>
       </List>
       <Text size="sm" mt="sm">
-        What they write with is connected at{" "}
-        <Anchor component={Link} to="/integrations" size="sm">Integrations</Anchor>.
+        {t.inbox.whatTheyWriteWithIs(
+          <Anchor component={Link} to="/integrations" size="sm">{t.inbox.integrations}</Anchor>,
+        )}
       </Text>
     </Empty>
   );

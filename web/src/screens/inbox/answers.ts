@@ -3,9 +3,9 @@
 
 import { type Answer, client, refresh } from "../../api/client";
 import { sentence } from "../../api/problem";
-import { formatCount } from "../../kit/format";
 import type { Outcome } from "./delayedApprovals";
 import type { Consent, Draft, Question } from "./items";
+import { t } from "../../strings";
 
 type Decision = "approved" | "declined";
 type Confirmed = Answer<"confirm_action">;
@@ -40,35 +40,32 @@ export function describeConfirmation(
   answer: Pick<Confirmed, "status" | "outcome" | "error" | "approvals" | "needed">,
 ): Outcome {
   if (answer.status === "approved") {
-    const text =
-      `You have agreed. ${answer.approvals} of ${answer.needed} have; nothing was sent yet.`;
+    const text = t.inbox.youHaveAgreedOfHave(answer.approvals, answer.needed);
     return { tone: "good", text };
   }
   if (answer.outcome === "unknown") {
     return {
       tone: "doubt",
-      text: `It is not known whether it has left, and it is not sent again: ${
-        detailOf(answer.error)
-      }`,
+      text: t.inbox.itIsNotKnownWhether(detailOf(answer.error)),
     };
   }
   if (answer.status === "failed") {
-    return { tone: "bad", text: `It could not be sent: ${detailOf(answer.error)}` };
+    return { tone: "bad", text: t.inbox.itCouldNotBeSent(detailOf(answer.error)) };
   }
-  return { tone: "good", text: "Sent, exactly as it was shown." };
+  return { tone: "good", text: t.inbox.sentExactlyAsItWas };
 }
 
 /** The outcome of several as text. */
 export function describeBatch(results: Results): Outcome {
   const of = (status: string) => results.filter((one) => one.status === status);
   const [sent, agreed, failed] = [of("confirmed"), of("approved"), of("failed")];
-  const text = [`${sent.length} of ${results.length} were sent.`];
+  const text = [t.inbox.ofWereSent(sent.length, results.length)];
   if (agreed.length) {
-    text.push(`${formatCount(agreed.length, "waits", "wait")} for others to agree.`);
+    text.push(t.inbox.waitsForOthersToAgree(agreed.length));
   }
   const doubtful = failed.filter((one) => one.outcome === "unknown").length;
-  if (doubtful) text.push(`Of ${doubtful} it is not known whether they left.`);
-  if (failed.length) text.push(`The first that was not sent: ${detailOf(failed[0]!.error)}`);
+  if (doubtful) text.push(t.inbox.ofItIsNotKnown(doubtful));
+  if (failed.length) text.push(t.inbox.theFirstThatWasNot(detailOf(failed[0]!.error)));
   return { tone: doubtful ? "doubt" : failed.length ? "bad" : "good", text: text.join(" ") };
 }
 
@@ -82,7 +79,7 @@ export async function confirm(draft: Draft): Promise<Outcome> {
     acknowledge(draft.id, "approved");
     return describeConfirmation(data!);
   } catch (problem) {
-    return { tone: "bad", text: `${sentence(problem)} Nothing was sent by this.` };
+    return { tone: "bad", text: t.inbox.nothingWasSentByThis(sentence(problem)) };
   } finally {
     void look();
   }
@@ -102,13 +99,13 @@ export async function confirmAll(drafts: Draft[]): Promise<Outcome> {
       if (one.status !== "failed") acknowledge(one.draft_id, "approved");
     }
     const each = results.map((one) => {
-      const title = drafts.find(({ id }) => id === one.draft_id)?.preview ?? "A draft";
+      const title = drafts.find(({ id }) => id === one.draft_id)?.preview ?? t.inbox.aDraft;
       const { tone, text } = describeConfirmation({ outcome: "not_sent", ...one });
       return { draft: one.draft_id, title, tone, text };
     });
     return { ...describeBatch(results), each };
   } catch (problem) {
-    return { tone: "bad", text: `${sentence(problem)} Nothing was sent by this.` };
+    return { tone: "bad", text: t.inbox.nothingWasSentByThis(sentence(problem)) };
   } finally {
     void look();
   }
@@ -135,9 +132,11 @@ export async function discardAll(drafts: Draft[], reason: string): Promise<strin
   for (const one of done) acknowledge(one.draft_id, "declined");
   void look();
   const failed = results.find((one) => one.status === "failed");
-  return `${done.length} of ${results.length} were discarded.${
-    failed ? ` The first that was not: ${detailOf(failed.error)}` : ""
-  }`;
+  return t.inbox.ofWereDiscarded(
+    done.length,
+    results.length,
+    failed ? t.inbox.theFirstThatWasNot2(detailOf(failed.error)) : "",
+  );
 }
 
 export async function redraft(draft: Draft): Promise<string> {

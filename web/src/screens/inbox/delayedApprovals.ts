@@ -2,6 +2,7 @@
 // is sent. If the tab is closed meanwhile, nothing was sent and the draft still waits.
 
 import { useSyncExternalStore } from "react";
+import { t } from "../../strings";
 
 export const HOLD_MS = 5000;
 
@@ -65,7 +66,7 @@ export function createApprovalQueue(clock: Clock = real) {
     } catch (problem) {
       outcome = {
         tone: "bad",
-        text: problem instanceof Error ? problem.message : "It was not sent.",
+        text: problem instanceof Error ? problem.message : t.inbox.itWasNotSent,
       };
     }
     change(id, { state: "finished", outcome });

@@ -2,6 +2,7 @@
 
 import type { Answer, Schemas } from "../../api/client";
 import { humanize } from "../../kit/format";
+import { t } from "../../strings";
 
 export type Draft = Schemas["DraftShape"];
 export type Question = Answer<"list_approvals">["approvals"][number];
@@ -101,36 +102,36 @@ export function titleOf(item: Item): string {
     case "draft":
       return item.draft.preview;
     case "batch":
-      return `${item.drafts.length} drafts of one turn`;
+      return t.inbox.draftsOfOneTurn(item.drafts.length);
     case "question":
       return item.question.title;
     case "consent":
       if (item.consent.run_id) {
-        return `${item.consent.name ?? "An automation"} wants to repeat an earlier run`;
+        return t.inbox.wantsToRepeatAnEarlier(item.consent.name ?? t.inbox.anAutomation);
       }
-      return `${item.consent.name ?? "An automation"} ${
-        item.consent.agreed_version ? "wants to do more" : "waits for your consent"
+      return `${item.consent.name ?? t.inbox.anAutomation} ${
+        item.consent.agreed_version ? t.inbox.wantsToDoMore : t.inbox.waitsForYourConsent
       }`;
     case "failure":
       return item.failing.state === "paused" && item.failing.paused_reason === "failures"
-        ? `${item.failing.name} was paused: it kept failing`
-        : `${item.failing.name} failed`;
+        ? t.inbox.wasPausedItKeptFailing(item.failing.name)
+        : t.inbox.failed(item.failing.name);
   }
 }
 
 export const KIND_LABELS: Record<Item["kind"], string> = {
-  draft: "Draft",
-  batch: "Batch",
-  question: "Question",
-  consent: "Consent",
-  failure: "Failure",
+  draft: t.inbox.draft,
+  batch: t.inbox.batch,
+  question: t.inbox.question,
+  consent: t.inbox.consent,
+  failure: t.inbox.failure,
 };
 
 /** The outcome of a discarded, sent or doubtful draft as badge text and tone. */
 export function describeDraftOutcome(draft: Pick<Draft, "status" | "outcome">): string {
   if (draft.status === "confirmed") return "sent";
-  if (draft.outcome === "unknown") return "may have left";
-  if (draft.status === "failed") return "not sent";
+  if (draft.outcome === "unknown") return t.inbox.mayHaveLeft;
+  if (draft.status === "failed") return t.inbox.notSent;
   return humanize(draft.status);
 }
 

@@ -1,5 +1,7 @@
 // Keyboard shortcuts of the inbox, disabled while typing.
 
+import { t } from "../../strings";
+
 export type KeyAction =
   | "next"
   | "previous"
@@ -29,13 +31,13 @@ export const isAnswer = (action: KeyAction) => action === "approve" || action ==
 
 /** The shortcuts as help text. */
 export const KEYS: { keys: string[]; text: string }[] = [
-  { keys: ["J", "K"], text: "Go down and up the list" },
-  { keys: ["A"], text: "Approve; it leaves after five seconds" },
-  { keys: ["E"], text: "Edit the words first" },
-  { keys: ["D"], text: "Discard or decline" },
-  { keys: ["U"], text: "Undo an approval that has not left yet" },
-  { keys: ["Enter"], text: "Open what is chosen" },
-  { keys: ["?"], text: "Show these keys" },
+  { keys: ["J", "K"], text: t.inbox.goDownAndUpThe },
+  { keys: ["A"], text: t.inbox.approveItLeavesAfterFive },
+  { keys: ["E"], text: t.inbox.editTheWordsFirst },
+  { keys: ["D"], text: t.inbox.discardOrDecline },
+  { keys: ["U"], text: t.inbox.undoAnApprovalThatHas },
+  { keys: ["Enter"], text: t.inbox.openWhatIsChosen },
+  { keys: ["?"], text: t.inbox.showTheseKeys },
 ];
 
 export type Pressed = {

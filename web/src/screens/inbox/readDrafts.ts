@@ -1,6 +1,7 @@
 // Which drafts of a set were shown: new or changed drafts must be read before all are approved.
 
 import type { Draft } from "./items";
+import { t } from "../../strings";
 
 export type Shown = Pick<Draft, "id" | "hash">;
 export type ReadDrafts = ReadonlyMap<string, string | null>;
@@ -15,5 +16,4 @@ export const withRead = (seen: ReadDrafts, { id, hash }: Shown): ReadDrafts =>
 export const unreadOf = <One extends Shown>(seen: ReadDrafts, drafts: One[]): One[] =>
   drafts.filter(({ id, hash }) => !seen.has(id) || seen.get(id) !== hash);
 
-export const describeUnread = (many: number) =>
-  `${many} of these changed while you looked: read ${many === 1 ? "it" : "them"} below first.`;
+export const describeUnread = (many: number) => t.inbox.ofTheseChangedWhileYou(many, many);

@@ -1,6 +1,7 @@
 // What an auto-approval rule fixes: the recipients and the constant arguments.
 
 import { escapeInvisible, humanize } from "../../kit/format";
+import { t } from "../../strings";
 
 // Arguments that name recipients or destinations, in display order.
 const RECEIVERS = [
@@ -45,7 +46,7 @@ export function describePattern(
   const towards = RECEIVERS.filter((name) => names.includes(name));
   const fixed = names.filter((name) => !RECEIVERS.includes(name));
   return {
-    goes: towards.map(one).join("; ") || "where the action itself decides",
+    goes: towards.map(one).join("; ") || t.inbox.whereTheActionItselfDecides,
     always: fixed.map((name) =>
       `${humanize(name)}: ${escapeInvisible(formatValue(pattern[name]))}`
     ),

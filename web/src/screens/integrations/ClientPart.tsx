@@ -10,6 +10,7 @@ import { CopyIcon } from "../../kit/Copy";
 import { capitalize } from "../../kit/format";
 import { Part } from "./Part";
 import type { Integration } from "./states";
+import { t } from "../../strings";
 
 type Provider = Answer<"list_oauth_clients">["providers"][number];
 
@@ -29,38 +30,35 @@ export function ClientPart({ one, provider }: { one: Integration; provider: Prov
       await refresh("/api/v1/oauth-clients", "/api/v1/integrations");
     });
     if (!done) return;
-    notifyDone(`Everybody here can sign in at ${there} now.`);
+    notifyDone(t.integrations.everybodyHereCanSignIn(there));
     setSecret("");
   };
   return (
-    <Part title={`Signing in at ${there}`}>
+    <Part title={t.integrations.signingInAt(there)}>
       <Stack gap="sm">
         <Text size="sm">
           {provider.has_client
-            ? "A client is set: members of this workspace can sign in."
-            : `Nobody can sign in yet: this installation is not known at ${there}. An admin does this once, for all members.`}
-          {also.length ? ` The same client serves ${also.join(" and ")}.` : ""}
+            ? t.integrations.aClientIsSetMembers
+            : t.integrations.nobodyCanSignInYet(there)}
+          {also.length ? t.integrations.theSameClientServes(also.join(" and ")) : ""}
         </Text>
         <List type="ordered" size="sm" spacing="xs">
           <List.Item>
-            Register this installation as an application at{" "}
-            {there}, with this address to come back to:
+            {t.integrations.registerThisInstallationAsAn(there)}
             <Group gap={4}>
               <Code className="wrap-anywhere">{provider.redirect_url}</Code>
-              <CopyIcon text={provider.redirect_url} label="Copy the address" />
+              <CopyIcon text={provider.redirect_url} label={t.integrations.copyTheAddress} />
             </Group>
           </List.Item>
-          <List.Item>
-            Give the client id and the secret that you are shown there.
-          </List.Item>
+          <List.Item>{t.integrations.giveTheClientIdAnd}</List.Item>
         </List>
         <form
           onSubmit={(event) => void submit(event)}
-          aria-label={`The client of ${there}`}
+          aria-label={t.integrations.theClientOf(there)}
         >
           <Stack maw={460}>
             <TextInput
-              label="Client id"
+              label={t.integrations.clientId}
               required
               maxLength={500}
               autoComplete="off"
@@ -69,7 +67,7 @@ export function ClientPart({ one, provider }: { one: Integration; provider: Prov
               onChange={(event) => setId(event.currentTarget.value)}
             />
             <PasswordInput
-              label="Client secret"
+              label={t.integrations.clientSecret}
               maxLength={8192}
               autoComplete="new-password"
               value={secret}
@@ -83,7 +81,9 @@ export function ClientPart({ one, provider }: { one: Integration; provider: Prov
               w="fit-content"
               variant={provider.has_client ? "default" : "filled"}
             >
-              {provider.has_client ? "Use this client instead" : "Keep this client"}
+              {provider.has_client
+                ? t.integrations.useThisClientInstead
+                : t.integrations.keepThisClient}
             </Button>
           </Stack>
         </form>

@@ -18,6 +18,7 @@ import { notifyDone, useAction } from "../../kit/useAction";
 import { ProblemNote } from "../../kit/QueryResult";
 import { Part } from "./Part";
 import type { Integration } from "./states";
+import { t } from "../../strings";
 
 type Field = Integration["fields"][number];
 type Value = string | number | boolean;
@@ -27,15 +28,15 @@ export function ConnectAccount({ one }: { one: Integration }) {
   const [open, setOpen] = useState(false);
   if (one.auth !== "oauth" && one.auth !== "token") {
     return one.state === "ready" ? null : (
-      <Part title="How it is set up">
+      <Part title={t.integrations.howItIsSetUp}>
         <Text size="sm">{one.how}</Text>
       </Part>
     );
   }
   if (!may) {
     return (
-      <Part title="Connect">
-        <Text size="sm" c="dimmed">Your role here does not connect accounts.</Text>
+      <Part title={t.integrations.connect}>
+        <Text size="sm" c="dimmed">{t.integrations.yourRoleHereDoesNot}</Text>
       </Part>
     );
   }
@@ -45,19 +46,19 @@ export function ConnectAccount({ one }: { one: Integration }) {
       <Text size="sm">{one.how}</Text>
       {one.auth === "oauth"
         ? <SignIn one={one} />
-        : <Fields one={one} done={`${one.label} is connected.`} />}
+        : <Fields one={one} done={t.integrations.isConnected(one.label)} />}
     </Stack>
   );
   return (
     <>
       {ready && one.auth === "oauth" && one.fields.length
         ? (
-          <Part title="What to follow">
-            <Fields one={one} done="Kept." text="Keep this" />
+          <Part title={t.integrations.whatToFollow}>
+            <Fields one={one} done={t.integrations.kept} text={t.integrations.keepThis} />
           </Part>
         )
         : null}
-      <Part title={one.connection ? "Connect again" : "Connect"}>
+      <Part title={one.connection ? t.integrations.connectAgain : t.integrations.connect}>
         {ready
           ? (
             <>
@@ -67,7 +68,7 @@ export function ConnectAccount({ one }: { one: Integration }) {
                 onClick={() => setOpen(!open)}
                 aria-expanded={open}
               >
-                Connect again, or with another account
+                {t.integrations.connectAgainOrWithAnother}
               </Button>
               <Collapse expanded={open}>
                 <Stack pt="md">{way}</Stack>
@@ -90,13 +91,13 @@ function SignIn({ one }: { one: Integration }) {
       });
       // Only http(s) URLs are opened, whatever a manifest says.
       if (!data || !/^https?:\/\//.test(data.sign_in_url)) {
-        throw new Error("There is no address to sign in at.");
+        throw new Error(t.integrations.thereIsNoAddressTo);
       }
       location.assign(data.sign_in_url);
     });
   return (
     <Button loading={busy} onClick={() => void go()}>
-      {one.connection ? "Connect again" : "Connect"}
+      {one.connection ? t.integrations.connectAgain : t.integrations.connect}
     </Button>
   );
 }
@@ -138,7 +139,7 @@ function Fields({ one, done, text }: { one: Integration; done: string; text?: st
     <form
       onSubmit={(event) => void submit(event)}
       autoComplete="off"
-      aria-label={`Connect ${one.label}`}
+      aria-label={t.integrations.connect2(one.label)}
       style={{ width: "100%" }}
     >
       <Stack maw={460}>
@@ -153,7 +154,7 @@ function Fields({ one, done, text }: { one: Integration; done: string; text?: st
         ))}
         {problem && !atFields ? <ProblemNote problem={problem} /> : null}
         <Button type="submit" loading={busy} w="fit-content">
-          {text ?? (one.connection ? "Connect again" : "Connect")}
+          {text ?? (one.connection ? t.integrations.connectAgain : t.integrations.connect)}
         </Button>
       </Stack>
     </form>

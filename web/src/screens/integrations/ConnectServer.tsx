@@ -15,12 +15,13 @@ import { client, refresh } from "../../api/client";
 import { ProblemNote } from "../../kit/QueryResult";
 import { useSubmit } from "../../kit/formErrors";
 import { notifyDone } from "../../kit/useAction";
+import { t } from "../../strings";
 
 type Auth = "none" | "bearer" | "oauth";
 const WAYS = [
-  { value: "none", label: "Nobody is asked who they are" },
-  { value: "bearer", label: "With a token" },
-  { value: "oauth", label: "By signing in there" },
+  { value: "none", label: t.integrations.nobodyIsAskedWhoThey },
+  { value: "bearer", label: t.integrations.withAToken },
+  { value: "oauth", label: t.integrations.bySigningInThere },
 ];
 const EMPTY = { alias: "", server_url: "", auth: "none" as Auth, token: "", agree: false };
 
@@ -41,43 +42,49 @@ export function ConnectServer({ opened, onClose, onMade }: Props) {
       const address = data?.sign_in_url;
       if (address && /^https?:\/\//.test(address)) location.assign(address);
       if (data) onMade(data.connection.id);
-      notifyDone(`${given.alias} is connected.`);
+      notifyDone(t.integrations.isConnected(given.alias));
       setGiven(EMPTY);
       onClose();
     });
   };
   return (
-    <Modal opened={opened} onClose={onClose} title="Connect a tool server" centered>
-      <form onSubmit={(event) => void submit(event)}>
+    <Modal opened={opened} onClose={onClose} title={t.integrations.connectAToolServer} centered>
+      <form
+        onSubmit={(event) =>
+          void submit(event)}
+      >
         <Stack>
           <TextInput
-            label="Name"
-            description="Its tools are called name.tool."
+            label={t.integrations.name}
+            description={t.integrations.itsToolsAreCalledName}
             required
             value={given.alias}
             error={refusal.at("alias")}
-            onChange={(event) => change({ alias: event.currentTarget.value })}
+            onChange={(event) =>
+              change({ alias: event.currentTarget.value })}
             data-autofocus
           />
           <TextInput
-            label="Address"
+            label={t.integrations.address}
             placeholder="https://example.com/mcp"
             required
             value={given.server_url}
             error={refusal.at("server_url")}
-            onChange={(event) => change({ server_url: event.currentTarget.value })}
+            onChange={(event) =>
+              change({ server_url: event.currentTarget.value })}
           />
           <Select
-            label="How one is let in"
+            label={t.integrations.howOneIsLetIn}
             data={WAYS}
             value={given.auth}
             allowDeselect={false}
-            onChange={(auth) => auth && change({ auth: auth as Auth })}
+            onChange={(auth) =>
+              auth && change({ auth: auth as Auth })}
           />
           {given.auth === "bearer"
             ? (
               <PasswordInput
-                label="Token"
+                label={t.integrations.token}
                 required
                 value={given.token}
                 error={refusal.at("token")}
@@ -87,15 +94,15 @@ export function ConnectServer({ opened, onClose, onMade }: Props) {
             )
             : null}
           <Checkbox
-            label="Agree to the tools that are there now"
+            label={t.integrations.agreeToTheToolsThat}
             checked={given.agree}
-            description="Otherwise each waits until somebody has looked at it."
+            description={t.integrations.otherwiseEachWaitsUntilSomebody}
             onChange={(event) => change({ agree: event.currentTarget.checked })}
           />
           {refusal.rest ? <ProblemNote problem={refusal.rest} /> : null}
           <Group justify="flex-end" gap="xs">
-            <Button variant="default" onClick={onClose}>Cancel</Button>
-            <Button type="submit" loading={busy}>Connect</Button>
+            <Button variant="default" onClick={onClose}>{t.integrations.cancel}</Button>
+            <Button type="submit" loading={busy}>{t.integrations.connect}</Button>
           </Group>
         </Stack>
       </form>

@@ -5,32 +5,33 @@ import { Fragment, type ReactNode } from "react";
 import { Timestamp } from "../../kit/Timestamp";
 import { Part } from "./Part";
 import { abilities, describeHealth, type Integration } from "./states";
+import { t } from "../../strings";
 
 export function Facts({ one }: { one: Integration }) {
   const health = one.connection;
-  const pairs: [string, ReactNode][] = [["Does", abilities(one)], [
-    "Quality",
-    `${one.tier} tier`,
+  const pairs: [string, ReactNode][] = [[t.integrations.does, abilities(one)], [
+    t.integrations.quality,
+    t.integrations.tier(one.tier),
   ]];
-  if (one.account) pairs.push(["Account", one.account]);
+  if (one.account) pairs.push([t.integrations.account, one.account]);
   if (health) {
     pairs.push([
-      "Belongs to",
-      health.owner === "workspace" ? "the workspace: every member's automations may use it" : "you",
+      t.integrations.belongsTo,
+      health.owner === "workspace" ? t.integrations.theWorkspaceEveryMembers : "you",
     ]);
-    pairs.push(["Health", describeHealth(one)]);
-    pairs.push(["Last worked", <Timestamp key="ok" at={health.last_ok_at} />]);
+    pairs.push([t.integrations.health, describeHealth(one)]);
+    pairs.push([t.integrations.lastWorked2, <Timestamp key="ok" at={health.last_ok_at} />]);
     if (health.last_failed_at) {
-      pairs.push(["Last failed", <Timestamp key="bad" at={health.last_failed_at} />]);
+      pairs.push([t.integrations.lastFailed, <Timestamp key="bad" at={health.last_failed_at} />]);
     }
-    if (health.scopes.length) pairs.push(["Agreed to", health.scopes.join(", ")]);
+    if (health.scopes.length) pairs.push([t.integrations.agreedTo, health.scopes.join(", ")]);
     const settings = health.settings as Record<string, unknown>;
     for (const { name, label } of one.fields) {
       if (settings[name] !== undefined) pairs.push([label, String(settings[name])]);
     }
   }
   return (
-    <Part title={health ? "This connection" : "What it does"}>
+    <Part title={health ? t.integrations.thisConnection : t.integrations.whatItDoes}>
       <Grid gap="xs" component="dl" m={0}>
         {pairs.map(([name, held]) => (
           <Fragment key={name}>

@@ -19,8 +19,9 @@ import { Part } from "./Part";
 import { ChatPart, PollingPart } from "./Polling";
 import { SlackLink } from "./SlackLink";
 import { type Integration as One, stateOf } from "./states";
+import { t } from "../../strings";
 
-const BACK = { to: "/integrations", label: "Integrations" };
+const BACK = { to: "/integrations", label: t.integrations.integrations };
 
 export default function Integration() {
   const { source } = useParams({ strict: false }) as { source: string };
@@ -32,9 +33,9 @@ export default function Integration() {
         if (one) return <Found one={one} />;
         return (
           <>
-            <PageHead title="No such integration" back={BACK} />
-            <Empty icon={Compass} title={`There is no integration called ${source}`}>
-              It may come with a package that is not installed on this server.
+            <PageHead title={t.integrations.noSuchIntegration} back={BACK} />
+            <Empty icon={Compass} title={t.integrations.thereIsNoIntegrationCalled(source)}>
+              {t.integrations.itMayComeWithA}
             </Empty>
           </>
         );
@@ -64,7 +65,7 @@ function Found({ one }: { one: One }) {
           <>
             <CopyAs
               operations={[{
-                label: "Test the connection",
+                label: t.integrations.testTheConnection,
                 operation: {
                   method: "POST",
                   path: `/api/v1/integrations/${one.name}/test`,
@@ -86,7 +87,7 @@ function Found({ one }: { one: One }) {
         {mayConnect && own && one.prompts_over === "chat" ? <ChatPart one={one} /> : null}
         {one.prompts_over === "account" && one.connection
           ? (
-            <Part title={`Your decisions in ${one.label}`}>
+            <Part title={t.integrations.yourDecisionsIn(one.label)}>
               <SlackLink />
             </Part>
           )
@@ -104,9 +105,7 @@ function ConnectionProblem({ one }: { one: One }) {
   const named = one.account ? `${one.label} (${one.account})` : one.label;
   return (
     <Alert color="red" variant="light" icon={<TriangleAlert size={16} />} role="status">
-      {one.state === "reconnect"
-        ? `${named} has to be connected again. What uses it is blocked until then. `
-        : ""}
+      {one.state === "reconnect" ? t.integrations.hasToBeConnectedAgain(named) : ""}
       {error ? `${error.detail} ${one.state === "reconnect" ? "" : error.suggestion ?? ""}` : ""}
     </Alert>
   );
@@ -122,18 +121,17 @@ function Sharing({ one, own }: { one: One; own: boolean }) {
     const sure = await confirm(
       shared
         ? {
-          title: `Withdraw ${one.label} from the workspace?`,
-          message:
-            "Only the member who connected it uses it then. Other members' automations are " +
-            "blocked until they connect their own.",
-          yes: "Withdraw",
+          title: t.integrations.withdrawFromTheWorkspace(one.label),
+          message: t.integrations.onlyTheMemberWhoConnected,
+          yes: t.integrations.withdraw,
           dangerous: true,
         }
         : {
-          title: `Share ${one.label} with the workspace?`,
-          message: `Automations of every member may use ${one.account || "this account"}, as far ` +
-            "as their grants go. It goes on working when you leave.",
-          yes: "Share",
+          title: t.integrations.shareWithTheWorkspace(one.label),
+          message: t.integrations.automationsOfEveryMemberMay(
+            one.account || t.integrations.thisAccount,
+          ),
+          yes: t.integrations.share,
         },
     );
     if (!sure) return;
@@ -142,12 +140,12 @@ function Sharing({ one, own }: { one: One; own: boolean }) {
       if (shared) await client.DELETE(way, path);
       else await client.POST(way, { ...path, body: {} });
       await refresh("/api/v1/integrations");
-    }, shared ? "It is not shared any more." : "It belongs to the workspace now.");
+    }, shared ? t.integrations.itIsNotSharedAny : t.integrations.itBelongsToTheWorkspace);
   };
   if (!shared && !own) return null;
   return (
     <Button variant="default" loading={busy} onClick={() => void change()}>
-      {shared ? "Withdraw from the workspace" : "Share with the workspace"}
+      {shared ? t.integrations.withdrawFromTheWorkspace2 : t.integrations.shareWithTheWorkspace2}
     </Button>
   );
 }
@@ -163,30 +161,32 @@ function IntegrationActions({ one }: { one: One }) {
         body: {},
       });
       await refresh("/api/v1/integrations");
-      if (data?.works) notifyDone(`${one.label} works.`);
-      else notifyProblem(new Error(data?.problem?.detail ?? "It did not answer."));
+      if (data?.works) notifyDone(t.integrations.works2(one.label));
+      else notifyProblem(new Error(data?.problem?.detail ?? t.integrations.itDidNotAnswer));
     });
   const end = async () => {
     const sure = await confirm({
-      title: `Disconnect ${one.label}?`,
+      title: t.integrations.disconnect(one.label),
       message: one.connection?.owner === "workspace"
-        ? "The whole workspace uses it. Automations that do are blocked until it is connected again."
-        : "Automations that use it are blocked until it is connected again.",
-      yes: "Disconnect",
+        ? t.integrations.theWholeWorkspaceUsesIt
+        : t.integrations.automationsThatUseItAre,
+      yes: t.integrations.disconnect2,
       dangerous: true,
     });
     if (!sure) return;
     await act(async () => {
       await client.DELETE("/api/v1/integrations/{integration}/connection", path);
       await refresh("/api/v1/integrations");
-    }, `${one.label} is disconnected.`);
+    }, t.integrations.isDisconnected(one.label));
   };
   return (
     <Group gap="xs">
       <Button variant="default" loading={busy} onClick={() => void test()}>
-        Test the connection
+        {t.integrations.testTheConnection}
       </Button>
-      <Button variant="subtle" color="red" onClick={() => void end()}>Disconnect</Button>
+      <Button variant="subtle" color="red" onClick={() => void end()}>
+        {t.integrations.disconnect2}
+      </Button>
     </Group>
   );
 }

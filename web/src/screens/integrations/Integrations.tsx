@@ -13,6 +13,7 @@ import { Status } from "../../kit/Status";
 import { Servers } from "./Servers";
 import { abilities, describeHealth, groupByState, type Integration, stateOf } from "./states";
 import { escapeInvisible } from "../../kit/format";
+import { t } from "../../strings";
 
 export default function Integrations() {
   const integrations = api.useQuery("get", "/api/v1/integrations");
@@ -20,12 +21,12 @@ export default function Integrations() {
   return (
     <>
       <PageHead
-        title="Integrations"
-        sub="Accounts outside, each with a connection of your own. What is sent with one asks first, unless you agreed to send it automatically."
+        title={t.integrations.integrations}
+        sub={t.integrations.accountsOutsideEachWithA}
         right={
           <CopyAs
             operations={[{
-              label: "List integrations",
+              label: t.integrations.listIntegrations,
               operation: {
                 method: "GET",
                 path: "/api/v1/integrations",
@@ -39,8 +40,8 @@ export default function Integrations() {
         mb="md"
         maw={360}
         leftSection={<Search size={15} aria-hidden />}
-        placeholder="Find an integration"
-        aria-label="Find an integration"
+        placeholder={t.integrations.findAnIntegration}
+        aria-label={t.integrations.findAnIntegration}
         value={search}
         onChange={(event) => change({ search: event.currentTarget.value })}
       />
@@ -49,7 +50,9 @@ export default function Integrations() {
           const found = groupByState(all, search);
           return (
             <Stack gap="xl">
-              {found.length ? null : <Text c="dimmed">No integration is called so.</Text>}
+              {found.length
+                ? null
+                : <Text c="dimmed">{t.integrations.noIntegrationIsCalledSo}</Text>}
               {found.map(({ label, entries }) => (
                 <Box key={label} component="section" aria-label={label}>
                   <Text component="h2" fw={650} mb="sm">
@@ -92,7 +95,7 @@ function Entry({ one }: { one: Integration }) {
             ? (
               <>
                 {" "}
-                · last worked <Timestamp at={one.connection.last_ok_at} size="xs" />
+                {t.integrations.lastWorked(<Timestamp at={one.connection.last_ok_at} size="xs" />)}
               </>
             )
             : null}

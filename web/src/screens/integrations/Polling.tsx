@@ -9,6 +9,7 @@ import { Status } from "../../kit/Status";
 import { capitalize, describeTrigger, escapeInvisible, formatDateTime } from "../../kit/format";
 import { Part } from "./Part";
 import type { Integration } from "./states";
+import { t } from "../../strings";
 
 const call = (capability_id: string, body: Record<string, unknown>) =>
   client.POST("/api/v1/capabilities/{capability_id}", {
@@ -42,7 +43,7 @@ export function PollingPart({ one }: { one: Integration }) {
     });
   const active = reader?.state === "active";
   return (
-    <Part title="Keep reading">
+    <Part title={t.integrations.keepReading}>
       <Stack gap="sm">
         {reader
           ? (
@@ -53,19 +54,16 @@ export function PollingPart({ one }: { one: Integration }) {
               <Status value={reader.state} />
               <Text size="sm" c="dimmed">
                 {active
-                  ? `${
-                    capitalize(reader.triggers.map(describeTrigger).join(", and "))
-                  }. What is new is kept as pages.`
-                  : "It does not read at the moment."}
+                  ? t.integrations.whatIsNewIsKept(
+                    capitalize(reader.triggers.map(describeTrigger).join(", and ")),
+                  )
+                  : t.integrations.itDoesNotReadAt}
               </Text>
             </Group>
           )
           : (
             <Text size="sm" c="dimmed" maw={620}>
-              Nothing is read from {escapeInvisible(one.label)}{" "}
-              by itself. Kept reading, what is new there comes in as pages, and automations can
-              begin with it. An automation of yours does that; you can pause or change it like any
-              other.
+              {t.integrations.nothingIsReadFromBy(escapeInvisible(one.label))}
             </Text>
           )}
         <Group gap="xs">
@@ -75,10 +73,10 @@ export function PollingPart({ one }: { one: Integration }) {
               onClick={() =>
                 void turn(
                   "watch_integration",
-                  `${one.label} is read again and again from now on.`,
+                  t.integrations.isReadAgainAndAgain(one.label),
                 )}
             >
-              {reader ? "Go on reading" : "Keep reading"}
+              {reader ? t.integrations.goOnReading : t.integrations.keepReading}
             </Button>
           )}
           {reader
@@ -89,10 +87,10 @@ export function PollingPart({ one }: { one: Integration }) {
                 onClick={() =>
                   void turn(
                     "unwatch_integration",
-                    `${one.label} is not read any more. What came in stays.`,
+                    t.integrations.isNotReadAnyMore(one.label),
                   )}
               >
-                Stop reading
+                {t.integrations.stopReading}
               </Button>
             )
             : null}
@@ -115,37 +113,33 @@ export function ChatPart({ one }: { one: Integration }) {
       const { data } = await call("link_telegram", {});
       const answer = data as unknown as { url: string; expires_at: string };
       // Only http(s) URLs are shown as links.
-      if (!/^https:\/\//.test(answer.url)) throw new Error("There is no address to open.");
+      if (!/^https:\/\//.test(answer.url)) throw new Error(t.integrations.thereIsNoAddressToOpen);
       setMade(answer);
     });
   return (
-    <Part title="Your chat">
+    <Part title={t.integrations.yourChat}>
       <Stack gap="sm" align="flex-start">
         <Text size="sm" c="dimmed">
-          {linked
-            ? "A chat is linked: the bot nudges you there, and asks you there when something waits."
-            : "No chat is linked yet. The bot writes to nobody until you have pressed Start in a chat with it."}
+          {linked ? t.integrations.aChatIsLinkedThe : t.integrations.noChatIsLinkedYet}
         </Text>
-        {hears ? null : (
-          <Text size="sm">
-            The bot only hears you while it is read: keep reading first.
-          </Text>
-        )}
+        {hears ? null : <Text size="sm">{t.integrations.theBotOnlyHearsYou}</Text>}
         <Button
           variant={linked ? "default" : "filled"}
           disabled={!hears}
           loading={busy}
           onClick={() => void begin()}
         >
-          {linked ? "Link another chat" : "Link your chat"}
+          {linked ? t.integrations.linkAnotherChat : t.integrations.linkYourChat}
         </Button>
         {made
           ? (
             <Text size="sm" role="status">
-              <Anchor href={made.url} target="_blank" rel="noopener noreferrer">
-                Open Telegram and press Start
-              </Anchor>{" "}
-              where you are signed in to it. It works once, until {formatDateTime(made.expires_at)}.
+              {t.integrations.whereYouAreSignedIn(
+                <Anchor href={made.url} target="_blank" rel="noopener noreferrer">
+                  {t.integrations.openTelegramAndPressStart}
+                </Anchor>,
+                formatDateTime(made.expires_at),
+              )}
             </Text>
           )
           : null}

@@ -9,6 +9,7 @@ import { useConfirm } from "../../kit/Confirm";
 import { Json } from "../../kit/Json";
 import { Status } from "../../kit/Status";
 import { escapeInvisible } from "../../kit/format";
+import { t } from "../../strings";
 
 type Connection = Answer<"get_connection">;
 type Tool = Connection["tools"][number];
@@ -20,9 +21,9 @@ const STATUS: Record<Tool["state"], string> = {
   gone: "quiet",
   refused: "failed",
 };
-const EFFECTS = [{ value: "read", label: "only reads" }, {
+const EFFECTS = [{ value: "read", label: t.integrations.onlyReads }, {
   value: "send",
-  label: "changes something",
+  label: t.integrations.changesSomething,
 }];
 
 export function ServerDrawer({ id, onClose }: { id: string | undefined; onClose: () => void }) {
@@ -38,7 +39,7 @@ export function ServerDrawer({ id, onClose }: { id: string | undefined; onClose:
       onClose={onClose}
       position="right"
       size="lg"
-      title={problem.data?.connection.alias ?? "Tool server"}
+      title={problem.data?.connection.alias ?? t.integrations.toolServer}
     >
       <QueryResult of={problem}>
         {(found) => <Inside connection={found} onClose={onClose} />}
@@ -58,7 +59,7 @@ function Inside({ connection: problem, onClose }: { connection: Connection; onCl
     act(async () => {
       await client.POST("/api/v1/connections/{connection_id}/harvest", { ...at, body: {} });
       await again();
-    }, "Its tools were read again.");
+    }, t.integrations.itsToolsWereReadAgain);
   const waiting = tools.filter((one) => one.state === "new" || one.state === "changed");
   const agree = (some: Tool[]) =>
     act(async () => {
@@ -67,7 +68,7 @@ function Inside({ connection: problem, onClose }: { connection: Connection; onCl
         body: { tools: some.map(({ name, hash }) => ({ name, hash })) },
       });
       await again();
-    }, "Agreed.");
+    }, t.integrations.agreed);
   const refuse = (name: string) =>
     act(async () => {
       await client.POST("/api/v1/connections/{connection_id}/refuse", {
@@ -75,7 +76,7 @@ function Inside({ connection: problem, onClose }: { connection: Connection; onCl
         body: { tools: [name] },
       });
       await again();
-    }, `${name} is refused.`);
+    }, t.integrations.isRefused(name));
   const effect = (tool: string, value: string | null) =>
     act(async () => {
       await client.PUT("/api/v1/connections/{connection_id}/tools/{tool}/effect", {
@@ -86,16 +87,16 @@ function Inside({ connection: problem, onClose }: { connection: Connection; onCl
     });
   const end = async () => {
     const sure = await confirm({
-      title: `Disconnect ${connection.alias}?`,
-      message: "Its tools are gone for every automation that was granted them.",
-      yes: "Disconnect",
+      title: t.integrations.disconnect(connection.alias),
+      message: t.integrations.itsToolsAreGoneFor,
+      yes: t.integrations.disconnect2,
       dangerous: true,
     });
     if (!sure) return;
     const gone = await act(async () => {
       await client.DELETE("/api/v1/connections/{connection_id}", at);
       await again();
-    }, `${connection.alias} is disconnected.`);
+    }, t.integrations.isDisconnected(connection.alias));
     if (gone) onClose();
   };
   return (
@@ -113,17 +114,17 @@ function Inside({ connection: problem, onClose }: { connection: Connection; onCl
               loading={busy}
               onClick={() => void harvest()}
             >
-              Read its tools again
+              {t.integrations.readItsToolsAgain}
             </Button>
             {waiting.length > 1
               ? (
                 <Button size="xs" onClick={() => void agree(waiting)}>
-                  Agree to all {waiting.length} that wait
+                  {t.integrations.agreeToAllThatWait(waiting.length)}
                 </Button>
               )
               : null}
             <Button size="xs" variant="subtle" color="red" onClick={() => void end()}>
-              Disconnect
+              {t.integrations.disconnect2}
             </Button>
           </Group>
         )
@@ -136,7 +137,7 @@ function Inside({ connection: problem, onClose }: { connection: Connection; onCl
                 <Text fw={600} className="mono">{escapeInvisible(tool.name)}</Text>
                 <Status value={STATUS[tool.state]} label={tool.state} />
                 <Badge variant="light" color="gray" tt="none">
-                  {tool.effect === "read" ? "reads" : "changes"}
+                  {tool.effect === "read" ? t.integrations.reads : t.integrations.changes}
                 </Badge>
               </Group>
             </Accordion.Control>
@@ -169,24 +170,25 @@ function ToolPart({ tool, may, agree, refuse, effect }: ToolProps) {
     <Stack gap="sm">
       <Text size="sm">{tool.description}</Text>
       {tool.reason ? <Text size="sm" c="var(--bad)">{tool.reason}</Text> : null}
-      {tool.differences.map((one) => <Text key={one} size="sm">Changed: {one}</Text>)}
+      {tool.differences.map((one) => <Text key={one} size="sm">{t.integrations.changed(one)}
+      </Text>)}
       {tool.used_by.length
-        ? <Text size="sm" c="dimmed">Granted to {tool.used_by.join(", ")}.</Text>
+        ? <Text size="sm" c="dimmed">{t.integrations.grantedTo(tool.used_by.join(", "))}</Text>
         : null}
       {may
         ? (
           <Group gap="xs" align="flex-end">
             {tool.state === "agreed"
               ? null
-              : <Button size="xs" onClick={agree}>Agree to it</Button>}
+              : <Button size="xs" onClick={agree}>{t.integrations.agreeToIt}</Button>}
             {tool.state === "refused" ? null : (
               <Button size="xs" variant="default" onClick={refuse}>
-                Refuse it
+                {t.integrations.refuseIt}
               </Button>
             )}
             <Select
               size="xs"
-              label="What it does"
+              label={t.integrations.whatItDoes}
               description={tool.effect_because}
               data={EFFECTS}
               value={tool.effect}
@@ -196,7 +198,7 @@ function ToolPart({ tool, may, agree, refuse, effect }: ToolProps) {
           </Group>
         )
         : null}
-      <Json value={tool.input_schema} label={`What ${tool.name} takes`} most={220} />
+      <Json value={tool.input_schema} label={t.integrations.whatTakes(tool.name)} most={220} />
     </Stack>
   );
 }

@@ -8,17 +8,17 @@ import { useHasRole } from "../../api/session";
 import { useUrlState } from "../../kit/urlState";
 import { ProblemNote } from "../../kit/QueryResult";
 import { Status } from "../../kit/Status";
-import { formatCount } from "../../kit/format";
 import { ConnectServer } from "./ConnectServer";
 import { ServerDrawer } from "./ServerDrawer";
+import { t } from "../../strings";
 
 export type Server = Answer<"list_connections">["connections"][number];
 
 const HEALTH = {
-  ok: "works",
-  failing: "fails at the moment",
-  sign_in: "waits for a sign-in",
-  unknown: "not used yet",
+  ok: t.integrations.works,
+  failing: t.integrations.failsAtTheMoment,
+  sign_in: t.integrations.waitsForASignIn,
+  unknown: t.integrations.notUsedYet,
 };
 const STATUS = { ok: "ok", failing: "failed", sign_in: "waiting", unknown: "quiet" };
 
@@ -29,9 +29,9 @@ export function Servers() {
   const [{ server }, change] = useUrlState();
   const [open, { open: show, close }] = useDisclosure(false);
   return (
-    <Box component="section" mt="xl" aria-label="Tool servers">
+    <Box component="section" mt="xl" aria-label={t.integrations.toolServers}>
       <Group justify="space-between" mb={4}>
-        <Text component="h2" fw={650}>Tool servers</Text>
+        <Text component="h2" fw={650}>{t.integrations.toolServers}</Text>
         {may
           ? (
             <Button
@@ -40,15 +40,12 @@ export function Servers() {
               leftSection={<Plus size={14} />}
               onClick={show}
             >
-              Connect a server
+              {t.integrations.connectAServer}
             </Button>
           )
           : null}
       </Group>
-      <Text size="sm" c="dimmed" mb="sm" maw={640}>
-        The tools of any MCP server become capabilities here. What you agreed to is pinned: a tool
-        that changes afterwards waits until somebody has looked at it.
-      </Text>
+      <Text size="sm" c="dimmed" mb="sm" maw={640}>{t.integrations.theToolsOfAnyMcp}</Text>
       {refusal ? <ProblemNote problem={refusal} /> : null}
       {servers.data?.connections.length
         ? (
@@ -67,18 +64,18 @@ export function Servers() {
                   <Stack gap={2}>
                     <Text fw={600}>{one.alias}</Text>
                     <Text size="sm" c="dimmed" className="wrap-anywhere">
-                      {one.server_url ?? "a program on the server"}
+                      {one.server_url ?? t.integrations.aProgramOnTheServer}
                     </Text>
                   </Stack>
                   <Group gap="xs">
                     <Text size="sm" c="dimmed">
-                      {formatCount(one.tools.agreed, "tool")} agreed to
+                      {t.integrations.toolAgreedTo(one.tools.agreed)}
                     </Text>
                     {one.tools.waiting
                       ? (
                         <Status
                           value="waiting"
-                          label={`${one.tools.waiting} to look at`}
+                          label={t.integrations.toLookAt(one.tools.waiting)}
                         />
                       )
                       : null}
@@ -92,7 +89,7 @@ export function Servers() {
             ))}
           </Card>
         )
-        : <Text size="sm" c="dimmed">No server is connected.</Text>}
+        : <Text size="sm" c="dimmed">{t.integrations.noServerIsConnected}</Text>}
       <ConnectServer opened={open} onClose={close} onMade={(id) => change({ server: id })} />
       <ServerDrawer id={server} onClose={() => change({ server: undefined })} />
     </Box>

@@ -9,6 +9,7 @@ import { QueryResult } from "../../kit/QueryResult";
 import { useAction } from "../../kit/useAction";
 import { CopyButton, CopyIcon } from "../../kit/Copy";
 import { formatDateTime } from "../../kit/format";
+import { t } from "../../strings";
 
 type SlackState = {
   linked: boolean;
@@ -66,15 +67,17 @@ function Found({ state, begun, onBegin, refetch }: Props) {
       await call("unlink_slack");
       onBegin(null);
       await refetch();
-    }, "Your Slack account is not linked any more.");
+    }, t.integrations.yourSlackAccountIsNot);
   return (
     <Stack gap="sm" align="flex-start">
       <Text size="sm" c="dimmed" role="status">
         {state.linked && state.linked_at
-          ? `The Slack account ${state.user_id} of the team ${state.team_id} has been linked since ${
-            formatDateTime(state.linked_at)
-          }. Drafts and questions that you may answer are shown there, with buttons.`
-          : "No Slack account is linked with you. Once it is, you can approve drafts and answer questions in Slack."}
+          ? t.integrations.theSlackAccountOfThe(
+            state.user_id,
+            state.team_id,
+            formatDateTime(state.linked_at),
+          )
+          : t.integrations.noSlackAccountIsLinked}
       </Text>
       <Missing state={state} />
       <Group gap="xs">
@@ -84,12 +87,14 @@ function Found({ state, begun, onBegin, refetch }: Props) {
           loading={busy}
           onClick={() => void begin()}
         >
-          {state.linked ? "Link another Slack account" : "Link your Slack account"}
+          {state.linked
+            ? t.integrations.linkAnotherSlackAccount
+            : t.integrations.linkYourSlackAccount}
         </Button>
         {state.linked
           ? (
             <Button variant="subtle" color="red" loading={busy} onClick={() => void end()}>
-              Unlink
+              {t.integrations.unlink}
             </Button>
           )
           : null}
@@ -98,13 +103,11 @@ function Found({ state, begun, onBegin, refetch }: Props) {
         ? (
           <Stack gap={4}>
             <Text size="sm">
-              Send this in any conversation in Slack, where you are signed in. It works once, until
-              {" "}
-              {formatDateTime(begun.expires_at)}.
+              {t.integrations.sendThisInAnyConversation(formatDateTime(begun.expires_at))}
             </Text>
             <Group gap="xs">
               <Code>{begun.command}</Code>
-              <CopyButton text={begun.command} label="Copy command" />
+              <CopyButton text={begun.command} label={t.integrations.copyCommand} />
             </Group>
           </Stack>
         )
@@ -118,21 +121,21 @@ function Missing({ state }: { state: SlackState }) {
   if (!state.connected) {
     return (
       <Text size="sm">
-        Slack is not connected.{" "}
-        <Anchor component={Link} to="/integrations/slack">Connect it first.</Anchor>
+        {t.integrations.slackIsNotConnected(
+          <Anchor component={Link} to="/integrations/slack">
+            {t.integrations.connectItFirst}
+          </Anchor>,
+        )}
       </Text>
     );
   }
   if (state.signing_secret) return null;
   return (
     <Stack gap={4}>
-      <Text size="sm">
-        An admin adds the app's signing secret as the publisher secret{" "}
-        <Code>SLACK_SIGNING_SECRET</Code>, and enters this Request URL in the Slack app:
-      </Text>
+      <Text size="sm">{t.integrations.anAdminAddsTheApps(<Code>SLACK_SIGNING_SECRET</Code>)}</Text>
       <Group gap={4}>
         <Code>{state.request_url}</Code>
-        <CopyIcon text={state.request_url} label="Copy the Request URL" />
+        <CopyIcon text={state.request_url} label={t.integrations.copyTheRequestUrl} />
       </Group>
     </Stack>
   );

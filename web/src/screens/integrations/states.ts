@@ -1,24 +1,25 @@
 // The health of a connection as text; those that need attention come first.
 
 import type { Answer } from "../../api/client";
+import { t } from "../../strings";
 
 export type Integration = Answer<"list_integrations">["integrations"][number];
 
 const STATES: Record<Integration["state"], { label: string; status: string }> = {
-  ready: { label: "connected", status: "connected" },
-  reconnect: { label: "connect it again", status: "broken" },
-  not_connected: { label: "not connected", status: "quiet" },
-  not_needed: { label: "needs no connection", status: "connected" },
-  operator: { label: "not set up by the operator", status: "quiet" },
-  secret_missing: { label: "needs a secret", status: "quiet" },
+  ready: { label: t.integrations.connected, status: "connected" },
+  reconnect: { label: t.integrations.connectItAgain, status: "broken" },
+  not_connected: { label: t.integrations.notConnected, status: "quiet" },
+  not_needed: { label: t.integrations.needsNoConnection, status: "connected" },
+  operator: { label: t.integrations.notSetUpByThe, status: "quiet" },
+  secret_missing: { label: t.integrations.needsASecret, status: "quiet" },
 };
 export const stateOf = (one: Integration) => STATES[one.state];
 
 const HEALTH = {
-  ok: "works",
-  failing: "fails at the moment",
-  reconnect: "is not let in",
-  unknown: "not used yet",
+  ok: t.integrations.works,
+  failing: t.integrations.failsAtTheMoment,
+  reconnect: t.integrations.isNotLetIn,
+  unknown: t.integrations.notUsedYet,
 } as const;
 export const describeHealth = (one: Integration) =>
   one.connection ? HEALTH[one.connection.health] : "";
@@ -26,11 +27,11 @@ export const describeHealth = (one: Integration) =>
 /** The operations that it offers. */
 export function abilities({ supports, polls }: Integration): string {
   const text = [
-    supports.fetch || polls ? "reads" : "",
+    supports.fetch || polls ? t.integrations.reads : "",
     supports.act ? "writes" : "",
-    supports.adapter ? "fills boards" : "",
+    supports.adapter ? t.integrations.fillsBoards : "",
   ].filter(Boolean);
-  return text.join(", ") || "sign-in only";
+  return text.join(", ") || t.integrations.signInOnly;
 }
 
 export type IntegrationGroup = { label: string; entries: Integration[] };
@@ -43,10 +44,10 @@ export function groupByState(all: Integration[], search: string): IntegrationGro
   const of = (...states: Integration["state"][]) =>
     all.filter((one) => states.includes(one.state) && fits(one));
   return [
-    { label: "Connect again", entries: of("reconnect") },
-    { label: "Connected", entries: of("ready") },
-    { label: "To connect", entries: of("not_connected", "secret_missing") },
-    { label: "Need no account", entries: of("not_needed") },
-    { label: "For the operator to set up", entries: of("operator") },
+    { label: t.integrations.connectAgain, entries: of("reconnect") },
+    { label: t.integrations.connected2, entries: of("ready") },
+    { label: t.integrations.toConnect, entries: of("not_connected", "secret_missing") },
+    { label: t.integrations.needNoAccount, entries: of("not_needed") },
+    { label: t.integrations.forTheOperatorToSet, entries: of("operator") },
   ].filter(({ entries }) => entries.length);
 }

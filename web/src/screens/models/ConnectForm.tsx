@@ -18,12 +18,13 @@ import { byPointer, Problem, sentence } from "../../api/problem";
 import { ProblemNote } from "../../kit/QueryResult";
 import { distributeErrors } from "../../kit/formErrors";
 import type { Connection } from "./Models";
+import { t } from "../../strings";
 
 const KINDS = [
-  { value: "anthropic", label: "Anthropic" },
-  { value: "openai", label: "OpenAI" },
-  { value: "groq", label: "Groq" },
-  { value: "compatible", label: "A server that speaks OpenAI's language (Ollama, vLLM …)" },
+  { value: "anthropic", label: t.models.anthropic },
+  { value: "openai", label: t.models.openai },
+  { value: "groq", label: t.models.groq },
+  { value: "compatible", label: t.models.aServerThatSpeaksOpenais },
 ];
 type ConnectInput = {
   name: string;
@@ -75,14 +76,14 @@ export function ConnectForm({ opened, onClose, changed }: Props) {
     <Modal
       opened={opened}
       onClose={onClose}
-      title={changed ? `Change ${changed.name}` : "Connect a model"}
+      title={changed ? t.models.change(changed.name) : t.models.connectAModel}
       centered
       size="lg"
     >
       <form onSubmit={(event) => void submit(event)}>
         <Stack>
           <Select
-            label="Kind"
+            label={t.models.kind}
             data={KINDS}
             value={given.kind}
             allowDeselect={false}
@@ -91,18 +92,18 @@ export function ConnectForm({ opened, onClose, changed }: Props) {
               kind && change({ kind, name: kind === "compatible" ? "local" : kind })}
           />
           <TextInput
-            label="Name"
+            label={t.models.name}
             required
             disabled={changed !== null}
             value={given.name}
             error={errors["/name"]}
-            description="Models are called name/model in definitions."
+            description={t.models.modelsAreCalledNameModel}
             onChange={(event) => change({ name: event.currentTarget.value })}
           />
           {isOwn || given.base_url
             ? (
               <TextInput
-                label="Address"
+                label={t.models.address}
                 required={isOwn}
                 placeholder="http://127.0.0.1:11434/v1"
                 value={given.base_url}
@@ -112,29 +113,29 @@ export function ConnectForm({ opened, onClose, changed }: Props) {
             )
             : null}
           <PasswordInput
-            label="Key"
+            label={t.models.key}
             required={!isOwn && !changed}
             value={given.key}
             error={errors["/key"]}
             autoComplete="new-password"
             description={changed?.has_key
-              ? "Leave it empty to keep the one that is sealed."
-              : "It goes into the vault and is never shown again."}
+              ? t.models.leaveItEmptyToKeep
+              : t.models.itGoesIntoTheVault}
             onChange={(event) => change({ key: event.currentTarget.value })}
           />
           {isOwn
             ? (
               <TagsInput
-                label="Models"
-                description="The names it is asked for; empty: whatever it lists."
+                label={t.models.models}
+                description={t.models.theNamesItIsAsked}
                 value={given.models}
                 onChange={(models) => change({ models })}
               />
             )
             : null}
           <TextInput
-            label="Usual model"
-            description="Asked when nobody names one."
+            label={t.models.usualModel}
+            description={t.models.askedWhenNobodyNamesOne}
             value={given.usual_model}
             error={errors["/usual_model"]}
             onChange={(event) => change({ usual_model: event.currentTarget.value })}
@@ -154,9 +155,9 @@ export function ConnectForm({ opened, onClose, changed }: Props) {
             : null}
           <Group justify="flex-end" gap="xs">
             <Button variant="default" onClick={onClose}>
-              {tested ? "Close" : "Cancel"}
+              {tested ? t.models.close : t.models.cancel}
             </Button>
-            <Button type="submit" loading={busy}>Save and test</Button>
+            <Button type="submit" loading={busy}>{t.models.saveAndTest}</Button>
           </Group>
         </Stack>
       </form>
@@ -196,7 +197,7 @@ async function tryOut(name: string): Promise<{ works: boolean; detail: string }>
       params: { path: { name } },
       body: {},
     });
-    return data ?? { works: false, detail: "It did not answer." };
+    return data ?? { works: false, detail: t.models.itDidNotAnswer };
   } catch (problem) {
     return { works: false, detail: sentence(problem) };
   }

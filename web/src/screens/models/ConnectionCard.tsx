@@ -9,6 +9,7 @@ import { useConfirm } from "../../kit/Confirm";
 import { Status } from "../../kit/Status";
 import { capitalize } from "../../kit/format";
 import type { Connection } from "./Models";
+import { t } from "../../strings";
 
 type Props = { connection: Connection; onChange: (() => void) | null };
 
@@ -28,10 +29,9 @@ export function ConnectionCard({ connection, onChange }: Props) {
     });
   const end = async () => {
     const sure = await confirm({
-      title: `Disconnect ${name}?`,
-      message:
-        "Its key is forgotten. Automations whose agents ask it stop at that step and say so.",
-      yes: "Disconnect",
+      title: t.models.disconnect(name),
+      message: t.models.itsKeyIsForgottenAutomations,
+      yes: t.models.disconnect2,
       dangerous: true,
     });
     if (!sure) return;
@@ -40,7 +40,7 @@ export function ConnectionCard({ connection, onChange }: Props) {
         params: { path: { name } },
       });
       await refresh("/api/v1/models");
-    }, `${name} is disconnected.`);
+    }, t.models.isDisconnected(name));
   };
   return (
     <Card withBorder radius="lg">
@@ -52,24 +52,24 @@ export function ConnectionCard({ connection, onChange }: Props) {
               ? (
                 <Status
                   value={tested.works ? "ok" : "failed"}
-                  label={tested.works ? "works" : "does not work"}
+                  label={tested.works ? t.models.works : t.models.doesNotWork}
                 />
               )
               : null}
             <Status
               value="quiet"
-              label={connection.has_key ? "key sealed" : "no key"}
+              label={connection.has_key ? t.models.keySealed : t.models.noKey}
             />
           </Group>
         </Group>
         <Text size="sm" c="dimmed" className="wrap-anywhere">
           {capitalize(connection.kind)}
-          {connection.base_url ? ` at ${connection.base_url}` : ""}
-          {connection.scope === "installation" ? ", for the whole installation" : ""}
+          {connection.base_url ? t.models.at(connection.base_url) : ""}
+          {connection.scope === "installation" ? t.models.forTheWholeInstallation : ""}
         </Text>
         <Text size="sm">
-          {connection.takes ? `Takes ${connection.takes}. ` : ""}
-          {connection.usual_model ? `Usually asks ${connection.usual_model}.` : ""}
+          {connection.takes ? t.models.takes(connection.takes) : ""}
+          {connection.usual_model ? t.models.usuallyAsks(connection.usual_model) : ""}
         </Text>
         <Text size="sm" role="status">{tested?.detail ?? ""}</Text>
         {may
@@ -81,14 +81,10 @@ export function ConnectionCard({ connection, onChange }: Props) {
                 loading={busy}
                 onClick={() => void test()}
               >
-                Test it
+                {t.models.testIt}
               </Button>
               {onChange
-                ? (
-                  <Button size="xs" variant="default" onClick={onChange}>
-                    Change
-                  </Button>
-                )
+                ? <Button size="xs" variant="default" onClick={onChange}>{t.models.change2}</Button>
                 : null}
               {onChange
                 ? (
@@ -98,7 +94,7 @@ export function ConnectionCard({ connection, onChange }: Props) {
                     color="red"
                     onClick={() => void end()}
                   >
-                    Disconnect
+                    {t.models.disconnect2}
                   </Button>
                 )
                 : null}

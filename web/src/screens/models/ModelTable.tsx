@@ -3,6 +3,7 @@
 import { Badge, Card, Group, Table, Text } from "@mantine/core";
 import type { Answer } from "../../api/client";
 import { escapeInvisible } from "../../kit/format";
+import { t } from "../../strings";
 
 type Model = Answer<"list_models">["models"][number];
 
@@ -16,10 +17,10 @@ export function ModelTable({ models, usual }: { models: Model[]; usual: string |
         <Table verticalSpacing="sm" horizontalSpacing="md">
           <Table.Thead>
             <Table.Tr>
-              <Table.Th>Model</Table.Th>
-              <Table.Th ta="right">Read, per million</Table.Th>
-              <Table.Th ta="right">Written, per million</Table.Th>
-              <Table.Th>Can be asked</Table.Th>
+              <Table.Th>{t.models.model}</Table.Th>
+              <Table.Th ta="right">{t.models.readPerMillion}</Table.Th>
+              <Table.Th ta="right">{t.models.writtenPerMillion}</Table.Th>
+              <Table.Th>{t.models.canBeAsked}</Table.Th>
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
@@ -29,11 +30,7 @@ export function ModelTable({ models, usual }: { models: Model[]; usual: string |
                   <Group gap="xs">
                     <Text size="sm" className="mono">{escapeInvisible(one.name)}</Text>
                     {one.name === usual
-                      ? (
-                        <Badge size="sm" variant="light" tt="none">
-                          usual
-                        </Badge>
-                      )
+                      ? <Badge size="sm" variant="light" tt="none">{t.models.usual}</Badge>
                       : null}
                   </Group>
                 </Table.Td>
@@ -44,7 +41,7 @@ export function ModelTable({ models, usual }: { models: Model[]; usual: string |
                   {dollars(one.price?.output_usd_per_million)}
                 </Table.Td>
                 <Table.Td>
-                  {one.can_be_asked ? "yes" : one.why_not ?? "no"}
+                  {one.can_be_asked ? t.models.yes : one.why_not ?? t.models.no}
                 </Table.Td>
               </Table.Tr>
             ))}

@@ -13,6 +13,7 @@ import { PageHead } from "../../kit/PageHead";
 import { ConnectForm } from "./ConnectForm";
 import { ConnectionCard } from "./ConnectionCard";
 import { ModelTable } from "./ModelTable";
+import { t } from "../../strings";
 
 export type Connection = Answer<"list_models">["connections"][number];
 
@@ -28,20 +29,20 @@ export default function Models() {
   const add = may
     ? (
       <Button leftSection={<Plus size={16} />} onClick={() => write(null)}>
-        Connect a model
+        {t.models.connectAModel}
       </Button>
     )
     : null;
   return (
     <>
       <PageHead
-        title="Models"
-        sub="What agents think with, and what writes proposals for you. Everything else works without one."
+        title={t.models.models}
+        sub={t.models.whatAgentsThinkWithAnd}
         right={
           <>
             <CopyAs
               operations={[{
-                label: "List models",
+                label: t.models.listModels,
                 operation: {
                   method: "GET",
                   path: "/api/v1/models",
@@ -82,10 +83,8 @@ export default function Models() {
               </Stack>
             )
             : (
-              <Empty icon={Cpu} title="No model is connected" actions={add}>
-                Connect Anthropic, OpenAI or Groq with a key of yours, or any server that speaks the
-                same language, such as Ollama on this machine. What a call may cost is set aside
-                before it is made.
+              <Empty icon={Cpu} title={t.models.noModelIsConnected} actions={add}>
+                {t.models.connectAnthropicOpenaiOrGroq}
               </Empty>
             )}
       </QueryResult>

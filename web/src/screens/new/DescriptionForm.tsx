@@ -7,8 +7,9 @@ import { api } from "../../api/client";
 import { ProblemNote } from "../../kit/QueryResult";
 import { knownZone, type ProposalRequest } from "./usePropose";
 import { ProposalProgress } from "./ProposalProgress";
+import { t } from "../../strings";
 
-const RULES = "rules alone";
+const RULES = t.create.rulesAlone;
 
 type Props = {
   text: string;
@@ -60,7 +61,7 @@ export function DescriptionForm(
           ref={box}
           label={label}
           labelProps={{ fz: "md", fw: 650, mb: 6 }}
-          description="Say it as you would to a colleague: when, what, and for whom."
+          description={t.create.sayItAsYouWould}
           placeholder={placeholder}
           value={text}
           onChange={(event) => onText(event.currentTarget.value)}
@@ -80,8 +81,8 @@ export function DescriptionForm(
           {busy ? <ProposalProgress byModel={byModel} /> : makers.length
             ? (
               <Select
-                label="Written by"
-                description={byModel ? "for at most $0.50" : "no model is asked"}
+                label={t.create.writtenBy}
+                description={byModel ? t.create.forAtMost050 : t.create.noModelIsAsked}
                 inputWrapperOrder={["label", "input", "description"]}
                 data={makers}
                 value={maker}
@@ -93,9 +94,7 @@ export function DescriptionForm(
             )
             : (
               <Text size="xs" c="dimmed" maw={420}>
-                {isKnown
-                  ? "No model is connected here: rules read your words, and ask for what they do not find in them."
-                  : null}
+                {isKnown ? t.create.noModelIsConnectedHere : null}
               </Text>
             )}
           <Button
@@ -105,14 +104,15 @@ export function DescriptionForm(
             loading={busy}
             disabled={!text.trim()}
           >
-            Write a proposal
+            {t.create.writeAProposal}
           </Button>
         </Group>
         <Text size="xs" c="dimmed">
-          You will see what becomes of it, what it costs and what it may do. Nothing is saved and
-          nothing runs before you have agreed. <Kbd size="xs">Ctrl</Kbd> <Kbd size="xs">Enter</Kbd>
-          {" "}
-          sends.{zone ? ` Times are read in ${zone}, unless your words name another place.` : ""}
+          {t.create.youWillSeeWhatBecomes(
+            <Kbd size="xs">Ctrl</Kbd>,
+            <Kbd size="xs">Enter</Kbd>,
+            zone ? t.create.timesAreReadInUnless(zone) : "",
+          )}
         </Text>
       </Stack>
     </Card>

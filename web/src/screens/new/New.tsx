@@ -15,6 +15,7 @@ import { bodyOf, knownZone, usePropose } from "./usePropose";
 import { SaveStarter, Starters } from "./Starters";
 import { OpenProposals } from "./OpenProposals";
 import { DescriptionForm } from "./DescriptionForm";
+import { t } from "../../strings";
 
 const KEPT = "new.words";
 
@@ -40,8 +41,8 @@ const Examples = memo(Starters);
 const Others = memo(OtherSources);
 const Open = memo(OpenProposals);
 
-const EXAMPLE = "Every weekday at 9 Berlin time remind me to plan the day";
-const CHANGE = "Such as: only on Mondays, and mail it to ada@example.com as well";
+const EXAMPLE = t.create.everyWeekdayAt9Berlin;
+const CHANGE = t.create.suchAsOnlyOnMondays;
 
 export default function New() {
   const [{ automation, words: message, go }, change] = useUrlState();
@@ -75,14 +76,14 @@ export default function New() {
   return (
     <>
       <PageHead
-        title={automation ? `Change ${name ?? "an automation"} in words` : "New automation"}
-        sub={automation
-          ? "You will see what would be different before anything is saved."
-          : "Describe it, read what becomes of it, and agree."}
+        title={automation
+          ? t.create.changeInWords(name ?? t.create.anAutomation)
+          : t.create.newAutomation}
+        sub={automation ? t.create.youWillSeeWhatWould : t.create.describeItReadWhatBecomes}
         back={automation
-          ? { to: `/automations/${automation}`, label: name ?? "Automation" }
+          ? { to: `/automations/${automation}`, label: name ?? t.create.automation }
           : undefined}
-        right={<CopyAs operations={[{ label: "Write a proposal", operation: copy }]} />}
+        right={<CopyAs operations={[{ label: t.create.writeAProposal, operation: copy }]} />}
       />
       {unknown
         ? (
@@ -91,11 +92,7 @@ export default function New() {
           </Box>
         )
         : null}
-      {may ? null : (
-        <Alert color="gray" mb="md">
-          Your role here ({role}) may look; making an automation takes editor or more.
-        </Alert>
-      )}
+      {may ? null : <Alert color="gray" mb="md">{t.create.yourRoleHereMayLook(role)}</Alert>}
       <Grid gap="lg">
         <Grid.Col span={{ base: 12, lg: automation ? 7 : 8 }}>
           <Stack gap="lg">
@@ -107,8 +104,8 @@ export default function New() {
                 text={text}
                 onText={setText}
                 label={automation
-                  ? "What should be different?"
-                  : "What should happen by itself, and when?"}
+                  ? t.create.whatShouldBeDifferent
+                  : t.create.whatShouldHappenByItself}
                 placeholder={automation ? CHANGE : EXAMPLE}
                 busy={busy}
                 problem={problem}

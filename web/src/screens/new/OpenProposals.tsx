@@ -12,12 +12,13 @@ import { Timestamp } from "../../kit/Timestamp";
 import { Status } from "../../kit/Status";
 import { formatDate } from "../../kit/format";
 import { discard } from "../proposal/requests";
+import { t } from "../../strings";
 
 type One = Answer<"list_proposals">["proposals"][number];
 
 export const STANDS: Record<One["status"], string> = {
-  asks: "has questions",
-  invalid: "is not right yet",
+  asks: t.create.hasQuestions,
+  invalid: t.create.isNotRightYet,
   ready: "ready",
   saved: "saved",
 };
@@ -38,12 +39,12 @@ function Row({ one }: { one: One }) {
   const { busy, act } = useAction();
   const name = one.name ?? one.request;
   const throwAway = async () => {
-    const message = "Nothing of it was saved.";
+    const message = t.create.nothingOfItWasSaved;
     if (
       !(await confirm({
-        title: `Throw “${name}” away?`,
+        title: t.create.throwAway(name),
         message,
-        yes: "Throw away",
+        yes: t.create.throwAway2,
         dangerous: true,
       }))
     ) return;
@@ -73,8 +74,11 @@ function Row({ one }: { one: One }) {
         <Group gap="xs">
           <Stands status={one.status} />
           <Text size="xs" c="dimmed" component="div">
-            {one.automation_id ? "a change, " : ""}
-            <Timestamp at={one.created_at} size="xs" />, kept until {formatDate(one.expires_at)}
+            {t.create.aChangeKeptUntil(
+              Boolean(one.automation_id),
+              <Timestamp at={one.created_at} size="xs" />,
+              formatDate(one.expires_at),
+            )}
           </Text>
         </Group>
       </Box>
@@ -84,7 +88,7 @@ function Row({ one }: { one: One }) {
             variant="subtle"
             color="gray"
             loading={busy}
-            aria-label={`Throw ${name} away`}
+            aria-label={t.create.throwAway3(name)}
             onClick={() => void throwAway()}
           >
             <Trash2 size={15} />
@@ -102,9 +106,9 @@ export function OpenProposals() {
   const { data } = api.useQuery("get", "/api/v1/proposals", { params: { query: { limit } } });
   if (!data?.proposals.length) return null;
   return (
-    <Card withBorder radius="lg" p="lg" component="section" aria-label="Open proposals">
-      <Title order={2} size="h5" mb={4}>Open proposals</Title>
-      <Text size="sm" c="dimmed">They do nothing until somebody saves them.</Text>
+    <Card withBorder radius="lg" p="lg" component="section" aria-label={t.create.openProposals}>
+      <Title order={2} size="h5" mb={4}>{t.create.openProposals}</Title>
+      <Text size="sm" c="dimmed">{t.create.theyDoNothingUntilSomebody}</Text>
       <Stack gap={0} component="ul" p={0} mt="xs" mb={0} style={{ listStyle: "none" }}>
         {data.proposals.map((one) => <Row key={one.proposal_id} one={one} />)}
       </Stack>
@@ -113,9 +117,10 @@ export function OpenProposals() {
           <Button
             variant="subtle"
             size="compact-sm"
-            onClick={() => setLimit((before) => Math.min(100, before + 30))}
+            onClick={() =>
+              setLimit((before) => Math.min(100, before + 30))}
           >
-            Show more
+            {t.create.showMore}
           </Button>
         )
         : null}

@@ -3,6 +3,7 @@
 import { Card, Group, SimpleGrid, Stack, Text, ThemeIcon } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { BookOpen, Braces, FileCode2, type LucideIcon } from "lucide-react";
+import { t } from "../../strings";
 
 type Way = {
   to: string;
@@ -16,22 +17,22 @@ const WAYS: Way[] = [
   {
     to: "/codex",
     icon: BookOpen,
-    title: "Start from a recipe",
-    text: "Ready automations from the codex, with a few blanks to fill in.",
+    title: t.create.startFromARecipe,
+    text: t.create.readyAutomationsFromTheCodex,
   },
   {
     to: "/automations/new/edit",
     search: { from: "json" },
     icon: Braces,
-    title: "Write JSON",
-    text: "The whole definition in a form or as JSON, step by step.",
+    title: t.create.writeJson,
+    text: t.create.theWholeDefinitionInA,
   },
   {
     to: "/automations/new/edit",
     search: { from: "script" },
     icon: FileCode2,
-    title: "Write a script",
-    text: "TypeScript with types for everything that can be called.",
+    title: t.create.writeAScript,
+    text: t.create.typescriptWithTypesForEverything,
   },
 ];
 
@@ -41,7 +42,7 @@ export function OtherSources() {
       cols={{ base: 1, sm: 3, lg: 1 }}
       spacing="sm"
       component="nav"
-      aria-label="Other ways to begin"
+      aria-label={t.create.otherWaysToBegin}
     >
       {WAYS.map(({ to, search, icon: Icon, title, text }) => (
         <Card

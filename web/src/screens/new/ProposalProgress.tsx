@@ -3,18 +3,19 @@
 import { Box, Group, Loader, Text } from "@mantine/core";
 import { formatDuration } from "../../kit/format";
 import { useSeconds } from "./usePropose";
+import { t } from "../../strings";
 
 const A_WHILE = 20;
 
 /** An accurate message for the elapsed time: rules are quick, a model has up to three attempts. */
 export function describeProgress(byModel: boolean, seconds: number): string {
-  if (!byModel) return "Rules read your words, and the result is judged and reviewed.";
-  if (seconds < A_WHILE) return "The model writes a definition. It can take a minute.";
-  return "What the model hands in is judged like every definition; it may try three times.";
+  if (!byModel) return t.create.rulesReadYourWordsAnd;
+  if (seconds < A_WHILE) return t.create.theModelWritesADefinition;
+  return t.create.whatTheModelHandsIn;
 }
 
 export function ProposalProgress(
-  { byModel, what = "Writing a proposal" }: { byModel: boolean; what?: string },
+  { byModel, what = t.create.writingAProposal }: { byModel: boolean; what?: string },
 ) {
   const seconds = useSeconds();
   return (

@@ -19,6 +19,7 @@ import { useHasRole } from "../../api/session";
 import { notifyDone, useAction } from "../../kit/useAction";
 import { useConfirm } from "../../kit/Confirm";
 import { escapeInvisible } from "../../kit/format";
+import { t } from "../../strings";
 
 type One = { name: string; text: string };
 type Pick = (text: string) => void;
@@ -45,7 +46,7 @@ function Starter({ one, pick, forget }: { one: One; pick: Pick; forget?: () => v
             pos="absolute"
             top={8}
             right={8}
-            aria-label={`Forget ${one.name}`}
+            aria-label={t.create.forget(one.name)}
             onClick={forget}
           >
             <Trash2 size={15} />
@@ -88,7 +89,7 @@ export function SaveStarter({ text }: { text: string }) {
       await refresh("/api/v1/prompts");
     });
     if (!kept) return;
-    notifyDone("They are kept, for everybody here.");
+    notifyDone(t.create.theyAreKeptForEverybody);
     setName(null);
   };
   if (!text.trim()) return null;
@@ -101,7 +102,7 @@ export function SaveStarter({ text }: { text: string }) {
           leftSection={<BookmarkPlus size={14} />}
           onClick={() => setName("")}
         >
-          Keep these words for later
+          {t.create.keepTheseWordsForLater}
         </Button>
       </Group>
     );
@@ -109,7 +110,7 @@ export function SaveStarter({ text }: { text: string }) {
   return (
     <Group component="form" onSubmit={keep} gap="xs" align="flex-end">
       <TextInput
-        label="A name for these words"
+        label={t.create.aNameForTheseWords}
         value={name}
         onChange={(event) => setName(event.currentTarget.value)}
         maxLength={200}
@@ -120,9 +121,9 @@ export function SaveStarter({ text }: { text: string }) {
         onKeyDown={(event) => event.key === "Escape" && setName(null)}
       />
       <Button type="submit" variant="default" loading={busy} disabled={!name.trim()}>
-        Keep
+        {t.create.keep}
       </Button>
-      <Button variant="subtle" color="gray" onClick={() => setName(null)}>Cancel</Button>
+      <Button variant="subtle" color="gray" onClick={() => setName(null)}>{t.create.cancel}</Button>
     </Group>
   );
 }
@@ -133,12 +134,12 @@ export function Starters({ pick }: { pick: Pick }) {
   const confirm = useConfirm();
   const { act } = useAction();
   const forget = async (id: string, name: string) => {
-    const message = "They go for everybody here. Automations made of them stay.";
+    const message = t.create.theyGoForEverybodyHere;
     if (
       !(await confirm({
-        title: `Forget “${name}”?`,
+        title: t.create.forget2(name),
         message,
-        yes: "Forget",
+        yes: t.create.forget3,
         dangerous: true,
       }))
     ) return;
@@ -152,7 +153,7 @@ export function Starters({ pick }: { pick: Pick }) {
     <>
       {data.prompts.length
         ? (
-          <Several title="Kept here">
+          <Several title={t.create.keptHere}>
             {data.prompts.map((one) => (
               <Starter
                 key={one.id}
@@ -164,7 +165,7 @@ export function Starters({ pick }: { pick: Pick }) {
           </Several>
         )
         : null}
-      <Several title="Examples to begin with">
+      <Several title={t.create.examplesToBeginWith}>
         {data.starters.map((one) => <Starter key={one.name} one={one} pick={pick} />)}
       </Several>
     </>

@@ -3,6 +3,7 @@
 import { Badge, Group, List, Radio, Stack, Text } from "@mantine/core";
 import type { Role } from "../../api/session";
 import { additions, careOf, type Choice, titleOf } from "./consentText";
+import { t } from "../../strings";
 
 type Props = {
   choices: readonly Choice[];
@@ -14,10 +15,8 @@ type Props = {
 export function Choices({ choices, requested: asked, value, onChange }: Props) {
   return (
     <Radio.Group
-      label="What it may do"
-      description={asked
-        ? "Give it as much as you want it to have; less than it asks for is fine."
-        : "It leaves to you how much it may do. You can begin with the least."}
+      label={t.oauth.whatItMayDo}
+      description={asked ? t.oauth.giveItAsMuchAs : t.oauth.itLeavesToYouHow}
       value={value}
       onChange={(chosen) => onChange(chosen as Role)}
     >
@@ -43,12 +42,12 @@ export function Choices({ choices, requested: asked, value, onChange }: Props) {
                   {choice.role === asked
                     ? (
                       <Badge variant="light" size="sm" radius="sm" tt="none">
-                        it asks for this
+                        {t.oauth.itAsksForThis}
                       </Badge>
                     )
                     : null}
                 </Group>
-                {at > 0 ? <Text size="xs" c="dimmed">Everything above, and:</Text> : null}
+                {at > 0 ? <Text size="xs" c="dimmed">{t.oauth.everythingAboveAnd}</Text> : null}
                 <List size="sm" spacing={2} c="dimmed">
                   {additions(choices, at).map((text) => <List.Item key={text}>{text}</List.Item>)}
                 </List>

@@ -12,11 +12,12 @@ import { Mark } from "../../shell/Mark";
 import { readDestination, storeDestination } from "../../shell/signInRedirect";
 import { PasswordForm } from "../sign-in/PasswordForm";
 import { ConsentForm } from "./Question";
+import { t } from "../../strings";
 
 export default function Consent() {
   const session = api.useQuery("get", "/api/v1/session", {}, { staleTime: 0 });
   useEffect(() => {
-    document.title = "Connect a client · Mainspring";
+    document.title = t.oauth.connectAClientMainspring;
     whenSignedOut(() => void queries.resetQueries());
   }, []);
   const refusal: unknown = session.error;
@@ -58,7 +59,7 @@ function SignInFirst({ onIn }: { onIn: () => Promise<void> }) {
     readDestination();
     await onIn();
   };
-  return <PasswordForm text="A client asks to be let in. Sign in to answer it." onIn={arrived} />;
+  return <PasswordForm text={t.oauth.aClientAsksToBe} onIn={arrived} />;
 }
 
 function ConsentRequest({ who }: { who: Session }) {
@@ -94,11 +95,11 @@ function ExpiredNote({ problem, again }: { problem: unknown; again: () => void }
   return (
     <Stack>
       <Title order={1} size="h3">
-        {over ? "This question is over" : "The question cannot be shown"}
+        {over ? t.oauth.thisQuestionIsOver : t.oauth.theQuestionCannotBeShown}
       </Title>
       <ProblemNote problem={problem} again={over ? undefined : again} />
       <Text size="sm">
-        <Anchor href="/connect">See which clients are connected</Anchor>
+        <Anchor href="/connect">{t.oauth.seeWhichClientsAreConnected}</Anchor>
       </Text>
     </Stack>
   );
@@ -107,8 +108,8 @@ function ExpiredNote({ problem, again }: { problem: unknown; again: () => void }
 function Waiting() {
   return (
     <Stack align="center" gap="sm" py="lg">
-      <Title order={1} size="h4">One moment …</Title>
-      <Loader size="sm" aria-label="Loading" />
+      <Title order={1} size="h4">{t.oauth.oneMoment}</Title>
+      <Loader size="sm" aria-label={t.oauth.loading} />
       <SlowNote />
     </Stack>
   );
@@ -120,7 +121,7 @@ function Frame({ children }: { children: ReactNode }) {
       <Stack w="100%" maw={560} gap="lg" py="md">
         <Group gap="sm" justify="center">
           <Mark size={30} />
-          <Text fw={650} fz="lg">Mainspring</Text>
+          <Text fw={650} fz="lg">{t.oauth.mainspring}</Text>
         </Group>
         <Card withBorder radius="lg" p={{ base: "lg", xs: "xl" }} shadow="sm">
           {children}

@@ -18,6 +18,7 @@ import {
   mayGoTo,
   titleOf,
 } from "./consentText";
+import { t } from "../../strings";
 
 type Props = {
   requestId: string;
@@ -83,7 +84,7 @@ export function ConsentForm({ requestId, request, who, passes, again }: Props) {
           disabled={busy}
           onClick={() => void answer(false)}
         >
-          Don’t allow
+          {t.oauth.dontAllow}
         </Button>
         <Button
           size="md"
@@ -91,13 +92,13 @@ export function ConsentForm({ requestId, request, who, passes, again }: Props) {
           disabled={!settled}
           onClick={() => void answer(true)}
         >
-          Allow
+          {t.oauth.allow}
         </Button>
       </Group>
       <Text size="xs" c="dimmed" ta="center">
-        You can disconnect it at any time under{" "}
-        <Anchor href="/connect" inherit underline="always">MCP clients</Anchor>. More than this it
-        gets only by asking you again.
+        {t.oauth.youCanDisconnectItAt(
+          <Anchor href="/connect" inherit underline="always">{t.oauth.mcpClients}</Anchor>,
+        )}
       </Text>
     </Stack>
   );
@@ -108,7 +109,7 @@ function Head({ request }: { request: ClientRequest }) {
   return (
     <Stack gap={6}>
       <Title order={1} size="h3" className="wrap-anywhere">
-        Let “{escapeInvisible(request.client.name)}” connect?
+        {t.oauth.letConnect(escapeInvisible(request.client.name))}
       </Title>
       <Text className="wrap-anywhere">
         {place.lead}
@@ -145,16 +146,15 @@ function Where({ request, who, again }: Pick<Props, "request" | "who" | "again">
   if (who.workspaces.length < 2) {
     return (
       <Text size="sm">
-        It will act as <b>{me}</b> in the workspace{" "}
-        <b>{escapeInvisible(request.workspace.name)}</b>.
+        {t.oauth.itWillActAsIn(<b>{me}</b>, <b>{escapeInvisible(request.workspace.name)}</b>)}
       </Text>
     );
   }
   return (
     <Stack gap="xs">
       <Select
-        label="Workspace"
-        description={`It will act as ${me} in this workspace and in no other.`}
+        label={t.oauth.workspace}
+        description={t.oauth.itWillActAsInThis(me)}
         data={who.workspaces.map((one) => ({ value: one.id, label: one.name }))}
         value={request.workspace.id}
         onChange={(chosen) => void go(chosen)}
@@ -171,9 +171,7 @@ function PreviousConsent({ request }: { request: ClientRequest }) {
   return (
     <Group gap="xs" wrap="nowrap" align="flex-start">
       <History size={16} aria-hidden style={{ marginTop: 3, flexShrink: 0 }} />
-      <Text size="sm" c="dimmed">
-        You agreed to “{titleOf(role)}” for this client on {formatDate(at)}.
-      </Text>
+      <Text size="sm" c="dimmed">{t.oauth.youAgreedToForThis(titleOf(role), formatDate(at))}</Text>
     </Group>
   );
 }
@@ -182,12 +180,14 @@ function SkippedNote({ request }: { request: ClientRequest }) {
   return (
     <Stack align="center" gap="sm" py="md" ta="center">
       <Title order={1} size="h4" className="wrap-anywhere">
-        Going back to {escapeInvisible(request.redirect.name)} …
+        {t.oauth.goingBackTo(escapeInvisible(request.redirect.name))}
       </Title>
-      <Loader size="sm" aria-label="Loading" />
+      <Loader size="sm" aria-label={t.oauth.loading} />
       <Text size="sm" c="dimmed">
-        “{escapeInvisible(request.client.name)}” asks for no more than you agreed to before, in{" "}
-        {escapeInvisible(request.workspace.name)}.
+        {t.oauth.asksForNoMoreThan(
+          escapeInvisible(request.client.name),
+          escapeInvisible(request.workspace.name),
+        )}
       </Text>
     </Stack>
   );
@@ -199,22 +199,20 @@ function RedirectNote({ request, redirect, agreed }: LeftProps) {
   return (
     <Stack gap="sm">
       <Title order={1} size="h3" className="wrap-anywhere">
-        {agreed ? `“${request.client.name}” is connected` : "You said no"}
+        {agreed ? t.oauth.isConnected(request.client.name) : t.oauth.youSaidNo}
       </Title>
       <Text size="sm">
-        {agreed
-          ? "The client takes it from here. If nothing happened, go on by hand; then you can close this page."
-          : "The client is told so, and is given nothing. You can close this page."}
+        {agreed ? t.oauth.theClientTakesItFrom : t.oauth.theClientIsToldSo}
       </Text>
       <Group gap="xs">
         {mayGoTo(redirect)
           ? (
             <Button component="a" href={redirect} variant="default">
-              Back to the client
+              {t.oauth.backToTheClient}
             </Button>
           )
           : null}
-        <Button component="a" href="/connect" variant="subtle">Connected clients</Button>
+        <Button component="a" href="/connect" variant="subtle">{t.oauth.connectedClients}</Button>
       </Group>
     </Stack>
   );

@@ -4,8 +4,9 @@ import { Badge, Box, Button, Collapse, Group, ScrollArea, Stack, Text } from "@m
 import { useDisclosure } from "@mantine/hooks";
 import { ChevronDown } from "lucide-react";
 import type { Role } from "../../api/session";
-import { escapeInvisible, formatCount } from "../../kit/format";
+import { escapeInvisible } from "../../kit/format";
 import { type Tool, toolsFor } from "./consentText";
+import { t } from "../../strings";
 
 export function Tools({ tools, role }: { tools: readonly Tool[]; role: Role }) {
   const [open, { toggle }] = useDisclosure(false);
@@ -26,8 +27,8 @@ export function Tools({ tools, role }: { tools: readonly Tool[]; role: Role }) {
           />
         }
       >
-        {formatCount(offered.length, "tool")}
-        {changing ? `, ${changing} of which change something` : ", none of which changes anything"}
+        {t.counts.tools(offered.length)}
+        {changing ? t.oauth.ofWhichChangeSomething(changing) : t.oauth.noneOfWhichChangesAnything}
       </Button>
       <Collapse expanded={open}>
         <ScrollArea.Autosize mah={260} mt="xs" type="auto" viewportProps={{ tabIndex: 0 }}>
@@ -64,7 +65,7 @@ function Mark({ tool }: { tool: Tool }) {
       color={tool.confirmation ? "teal" : "yellow"}
       miw="fit-content"
     >
-      {tool.confirmation ? "makes a draft first" : "changes something"}
+      {tool.confirmation ? t.oauth.makesADraftFirst : t.oauth.changesSomething}
     </Badge>
   );
 }

@@ -1,6 +1,7 @@
 // The texts of the consent screen, as pure functions of the server's response.
 
 import type { Schemas } from "../../api/client";
+import { t } from "../../strings";
 
 export type ClientRequest = Schemas["ClientRequest"];
 export type Choice = Schemas["ChoiceShape"];
@@ -9,17 +10,15 @@ type Destination = Schemas["RedirectShape"];
 type Role = Schemas["Role"];
 
 const TITLES: Partial<Record<Role, string>> = {
-  viewer: "Look",
-  operator: "Look and operate",
-  editor: "Look, operate and change",
+  viewer: t.oauth.look,
+  operator: t.oauth.lookAndOperate,
+  editor: t.oauth.lookOperateAndChange,
 };
 export const titleOf = (role: Role): string => TITLES[role] ?? role;
 
 /** Easily overlooked consequences of a choice. */
 export const careOf = (role: Role): string | null =>
-  role === "operator"
-    ? "With this it can also send the drafts that it makes itself: nobody else has to look."
-    : null;
+  role === "operator" ? t.oauth.withThisItCanAlso : null;
 
 /** What a choice allows beyond the previous one, so that nothing is listed twice. */
 export function additions(choices: readonly Choice[], at: number): string[] {
@@ -37,22 +36,20 @@ export const toolsFor = (tools: readonly Tool[], role: Role): Tool[] =>
 export function describeDestination(
   place: Destination,
 ): { lead: string; name: string; rest: string } {
-  if (place.kind === "web") return { lead: "Your answer goes to ", name: place.name, rest: "." };
+  if (place.kind === "web") return { lead: t.oauth.yourAnswerGoesTo, name: place.name, rest: "." };
   if (place.kind === "loopback") {
-    return { lead: "Your answer goes to ", name: "a program on this computer", rest: "." };
+    return { lead: t.oauth.yourAnswerGoesTo, name: t.oauth.aProgramOnThisComputer, rest: "." };
   }
   return {
-    lead: "Your answer goes to the app that opens ",
+    lead: t.oauth.yourAnswerGoesToThe,
     name: `${place.name}:`,
-    rest: " links.",
+    rest: t.oauth.links,
   };
 }
 
 /** What to check before agreeing. */
 export function describeCautions(place: Destination): string {
-  return place.kind === "web"
-    ? "The name above is what the client calls itself. Agree only if you know this address and came from there."
-    : "The name above is what the client calls itself. Agree only if you have just begun to connect it yourself.";
+  return place.kind === "web" ? t.oauth.theNameAboveIsWhat : t.oauth.theNameAboveIsWhatThe;
 }
 
 // The server returns no other schemes; a browser would execute these.

@@ -8,6 +8,7 @@ import { useUrlState } from "../../kit/urlState";
 import { QueryResult } from "../../kit/QueryResult";
 import { Empty } from "../../kit/Empty";
 import { escapeInvisible, formatDate } from "../../kit/format";
+import { t } from "../../strings";
 
 const DAYS = 14;
 const later = (text: string, days: number) => {
@@ -29,17 +30,17 @@ export function Calendar() {
       <Group gap="xs">
         <ActionIcon
           variant="default"
-          aria-label="Earlier"
+          aria-label={t.pages.earlier}
           onClick={() => change({ from: later(from, -DAYS) })}
         >
           <ChevronLeft size={16} />
         </ActionIcon>
         <Text fw={600}>
-          {formatDate(`${from}T12:00:00Z`)} to {formatDate(`${later(to, -1)}T12:00:00Z`)}
+          {t.pages.to(formatDate(`${from}T12:00:00Z`), formatDate(`${later(to, -1)}T12:00:00Z`))}
         </Text>
         <ActionIcon
           variant="default"
-          aria-label="Later"
+          aria-label={t.pages.later}
           onClick={() => change({ from: to })}
         >
           <ChevronRight size={16} />
@@ -69,8 +70,8 @@ export function Calendar() {
               </Stack>
             )
             : (
-              <Empty icon={CalendarDays} title="No events in these days">
-                Events come in from calendars that are connected under Integrations.
+              <Empty icon={CalendarDays} title={t.pages.noEventsInTheseDays}>
+                {t.pages.eventsComeInFromCalendars}
               </Empty>
             )}
       </QueryResult>
@@ -84,5 +85,5 @@ function times(start: string, end: string | null): string {
       ...(time ? {} : { weekday: "short", day: "numeric", month: "short" }),
       ...(time ? { hour: "2-digit", minute: "2-digit" } : {}),
     });
-  return `${show(start, false)}, ${show(start)}${end ? ` to ${show(end)}` : ""}`;
+  return `${show(start, false)}, ${show(start)}${end ? t.pages.to2(show(end)) : ""}`;
 }

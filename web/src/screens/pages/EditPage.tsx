@@ -4,6 +4,7 @@ import { Button, Card, Group, Stack, Textarea, TextInput } from "@mantine/core";
 import { type FormEvent, useState } from "react";
 import { type Answer, client } from "../../api/client";
 import { ProblemNote } from "../../kit/QueryResult";
+import { t } from "../../strings";
 
 type Props = { page: Answer<"get_page">; close: () => void; done: () => Promise<unknown> };
 
@@ -35,14 +36,14 @@ export function EditPage({ page, close, done }: Props) {
       <form onSubmit={(event) => void submit(event)}>
         <Stack gap="sm">
           <TextInput
-            label="Title"
+            label={t.pages.title}
             required
             value={title}
             onChange={(event) => setTitle(event.currentTarget.value)}
           />
           <Textarea
-            label="Text"
-            description="Markdown"
+            label={t.pages.text}
+            description={t.pages.markdown}
             autosize
             minRows={12}
             maxRows={30}
@@ -57,8 +58,8 @@ export function EditPage({ page, close, done }: Props) {
           />
           {problem ? <ProblemNote problem={problem} /> : null}
           <Group justify="flex-end" gap="xs">
-            <Button variant="default" onClick={close}>Cancel</Button>
-            <Button type="submit" loading={busy} disabled={!title.trim()}>Save</Button>
+            <Button variant="default" onClick={close}>{t.pages.cancel}</Button>
+            <Button type="submit" loading={busy} disabled={!title.trim()}>{t.pages.save}</Button>
           </Group>
         </Stack>
       </form>

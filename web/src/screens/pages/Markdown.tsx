@@ -14,6 +14,7 @@ import {
 import { Fragment, useMemo } from "react";
 import { escapeInvisible } from "../../kit/format";
 import { type Block, type Inline, normalizeHeadings, parseBlocks } from "./markdown";
+import { t } from "../../strings";
 
 export function Markdown({ text }: { text: string }) {
   const blocks = useMemo(() => normalizeHeadings(parseBlocks(text)), [text]);
@@ -47,7 +48,7 @@ function One({ block }: { block: Block }) {
           mb="sm"
           tabIndex={0}
           role="region"
-          aria-label={block.language ? `Code, ${block.language}` : "Code"}
+          aria-label={block.language ? t.pages.code(block.language) : t.pages.code2}
         >
           {escapeInvisible(block.text)}
         </Code>

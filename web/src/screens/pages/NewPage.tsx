@@ -5,6 +5,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { type FormEvent, useState } from "react";
 import { client, refresh } from "../../api/client";
 import { ProblemNote } from "../../kit/QueryResult";
+import { t } from "../../strings";
 
 export function NewPage({ opened, close }: { opened: boolean; close: () => void }) {
   const [title, setTitle] = useState("");
@@ -29,19 +30,19 @@ export function NewPage({ opened, close }: { opened: boolean; close: () => void 
     }
   };
   return (
-    <Modal opened={opened} onClose={close} title="A new page" size="lg" centered>
+    <Modal opened={opened} onClose={close} title={t.pages.aNewPage} size="lg" centered>
       <form onSubmit={(event) => void submit(event)}>
         <Stack gap="sm">
           <TextInput
-            label="Title"
+            label={t.pages.title}
             required
             data-autofocus
             value={title}
             onChange={(event) => setTitle(event.currentTarget.value)}
           />
           <Textarea
-            label="Text"
-            description="Markdown: # headings, - lists, **strong**, [links](https://…), tables."
+            label={t.pages.text}
+            description={t.pages.markdownHeadingsListsStrongLinks}
             autosize
             minRows={8}
             maxRows={20}
@@ -50,9 +51,9 @@ export function NewPage({ opened, close }: { opened: boolean; close: () => void 
           />
           {problem ? <ProblemNote problem={problem} /> : null}
           <Group justify="flex-end" gap="xs">
-            <Button variant="default" onClick={close}>Cancel</Button>
+            <Button variant="default" onClick={close}>{t.pages.cancel}</Button>
             <Button type="submit" loading={busy} disabled={!title.trim()}>
-              Keep the page
+              {t.pages.keepThePage}
             </Button>
           </Group>
         </Stack>

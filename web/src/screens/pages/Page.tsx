@@ -30,6 +30,7 @@ import { EditPage } from "./EditPage";
 import { Markdown } from "./Markdown";
 import { safeHref } from "./markdown";
 import Pages from "./Pages";
+import { t } from "../../strings";
 
 type Shown = Answer<"get_page">;
 type Entry = NonNullable<Shown["timeline"]>[number];
@@ -52,7 +53,7 @@ function Named({ slug }: { slug: string }) {
   const gone = refusal instanceof Problem && refusal.status === 404;
   return (
     <>
-      <PageHead title="Page" back={{ to: "/pages", label: "Pages" }} />
+      <PageHead title={t.pages.page} back={{ to: "/pages", label: t.pages.pages }} />
       <QueryResult of={page} lines={6}>{() => null}</QueryResult>
       {gone ? <Restore slug={slug} /> : null}
     </>
@@ -66,14 +67,14 @@ function Restore({ slug }: { slug: string }) {
   if (!may) return null;
   return (
     <Group mt="md">
-      <Text size="sm" c="dimmed">Was it deleted?</Text>
+      <Text size="sm" c="dimmed">{t.pages.wasItDeleted}</Text>
       <Button
         variant="default"
         size="compact-sm"
         loading={busy}
-        onClick={() => void act(() => restorePage(slug), "The page is back.")}
+        onClick={() => void act(() => restorePage(slug), t.pages.thePageIsBack)}
       >
-        Restore it
+        {t.pages.restoreIt}
       </Button>
     </Group>
   );
@@ -101,16 +102,16 @@ function PageContent({ page }: { page: Shown }) {
       autoClose: 12_000,
       message: (
         <Group justify="space-between">
-          <Text size="sm">The page is deleted.</Text>
+          <Text size="sm">{t.pages.thePageIsDeleted}</Text>
           <Button
             size="compact-sm"
             variant="default"
             onClick={() => {
               notifications.hide(id);
-              void act(() => restorePage(page.slug), "The page is back.");
+              void act(() => restorePage(page.slug), t.pages.thePageIsBack);
             }}
           >
-            Undo
+            {t.pages.undo}
           </Button>
         </Group>
       ),
@@ -121,7 +122,7 @@ function PageContent({ page }: { page: Shown }) {
     <>
       <PageHead
         title={page.title}
-        back={{ to: "/pages", label: "Pages" }}
+        back={{ to: "/pages", label: t.pages.pages }}
         beside={<Badge variant="light" color="gray" tt="none">{humanize(page.type)}</Badge>}
         right={
           <>
@@ -133,7 +134,7 @@ function PageContent({ page }: { page: Shown }) {
                     leftSection={<Pencil size={15} aria-hidden />}
                     onClick={() => setEditing(true)}
                   >
-                    Edit
+                    {t.pages.edit}
                   </Button>
                   <Button
                     variant="default"
@@ -141,14 +142,14 @@ function PageContent({ page }: { page: Shown }) {
                     loading={busy}
                     onClick={() => void remove()}
                   >
-                    Delete
+                    {t.pages.delete}
                   </Button>
                 </>
               )
               : null}
             <CopyAs
               operations={[{
-                label: "Read this page",
+                label: t.pages.readThisPage,
                 operation: {
                   method: "GET",
                   path: `/api/v1/pages/${page.slug}`,
@@ -170,7 +171,7 @@ function PageContent({ page }: { page: Shown }) {
                 done={async () => {
                   await refresh(...ALL);
                   setEditing(false);
-                  notifyDone("The page is kept.");
+                  notifyDone(t.pages.thePageIsKept);
                 }}
               />
             )
@@ -184,13 +185,9 @@ function PageContent({ page }: { page: Shown }) {
               >
                 {body.trim()
                   ? <Markdown text={body.slice(0, LONGEST)} />
-                  : <Text c="dimmed">It has no text.</Text>}
+                  : <Text c="dimmed">{t.pages.itHasNoText}</Text>}
                 {body.length > LONGEST
-                  ? (
-                    <Text c="dimmed" size="sm">
-                      The rest of this long text is not shown here.
-                    </Text>
-                  )
+                  ? <Text c="dimmed" size="sm">{t.pages.theRestOfThisLong}</Text>
                   : null}
               </Card>
             )}
@@ -211,12 +208,12 @@ function About({ page }: { page: Shown }) {
   const values = Object.entries(page.frontmatter as Record<string, unknown>);
   return (
     <Card withBorder radius="lg" p="lg">
-      <Title order={2} size="h5" mb="sm">About</Title>
+      <Title order={2} size="h5" mb="sm">{t.pages.about}</Title>
       <Stack gap="xs">
-        <Fact name="From">{humanize(page.source)}</Fact>
+        <Fact name={t.pages.from}>{humanize(page.source)}</Fact>
         {page.source_ref
           ? (
-            <Fact name="Source">
+            <Fact name={t.pages.source}>
               {href
                 ? (
                   <Anchor
@@ -234,17 +231,15 @@ function About({ page }: { page: Shown }) {
           : null}
         {page.run_id
           ? (
-            <Fact name="Made by">
-              <Anchor component={Link} to={`/runs/${page.run_id}`} size="sm">
-                a run
-              </Anchor>
+            <Fact name={t.pages.madeBy}>
+              <Anchor component={Link} to={`/runs/${page.run_id}`} size="sm">{t.pages.aRun}</Anchor>
             </Fact>
           )
           : null}
-        <Fact name="Came in">
+        <Fact name={t.pages.cameIn}>
           <Timestamp at={page.ingested_at} />
         </Fact>
-        <Fact name="Changed">
+        <Fact name={t.pages.changed}>
           <Timestamp at={page.updated_at} />
         </Fact>
         {values.map(([name, value]) => (
@@ -273,7 +268,7 @@ function Fact({ name, children }: { name: string; children: React.ReactNode }) {
 function PageHistory({ entries }: { entries: Entry[] }) {
   return (
     <Card withBorder radius="lg" p="lg">
-      <Title order={2} size="h5" mb="sm">What happened</Title>
+      <Title order={2} size="h5" mb="sm">{t.pages.whatHappened}</Title>
       <Timeline bulletSize={14} lineWidth={2} active={entries.length}>
         {entries.map((entry) => (
           <Timeline.Item
@@ -281,13 +276,13 @@ function PageHistory({ entries }: { entries: Entry[] }) {
             title={<Text size="sm" fw={600}>{capitalize(humanize(entry.action))}</Text>}
           >
             <Text size="xs" c="dimmed" component="div">
-              <Timestamp at={entry.at} size="xs" /> by {entry.run_id
+              {t.pages.by(<Timestamp at={entry.at} size="xs" />)} {entry.run_id
                 ? (
                   <Anchor component={Link} to={`/runs/${entry.run_id}`} size="xs">
-                    a run
+                    {t.pages.aRun}
                   </Anchor>
                 )
-                : `a ${humanize(entry.actor_kind)}`}
+                : t.pages.a(humanize(entry.actor_kind))}
             </Text>
           </Timeline.Item>
         ))}

@@ -24,11 +24,12 @@ import { CopyAs } from "../../kit/Copy";
 import { Empty } from "../../kit/Empty";
 import { Timestamp } from "../../kit/Timestamp";
 import { PageHead } from "../../kit/PageHead";
-import { escapeInvisible, formatCount, humanize } from "../../kit/format";
+import { escapeInvisible, humanize } from "../../kit/format";
 import { Calendar } from "./Calendar";
 import { splitAtMatches } from "./highlights";
 import { NewPage } from "./NewPage";
 import { WAYS } from "./searchModes";
+import { t } from "../../strings";
 
 type Listed = Answer<"list_pages">["pages"][number];
 type Found = Answer<"query_pages">["pages"][number];
@@ -44,9 +45,9 @@ const TYPES = [
   "integration_action",
 ];
 const TIMES: Record<string, { label: string; days: number }> = {
-  day: { label: "the last day", days: 1 },
-  week: { label: "the last week", days: 7 },
-  month: { label: "the last month", days: 31 },
+  day: { label: t.pages.theLastDay, days: 1 },
+  week: { label: t.pages.theLastWeek, days: 7 },
+  month: { label: t.pages.theLastMonth, days: 31 },
 };
 
 export default function Pages() {
@@ -58,15 +59,15 @@ export default function Pages() {
   const make = may
     ? (
       <Button leftSection={<Plus size={16} aria-hidden />} onClick={() => setWriting(true)}>
-        New page
+        {t.pages.newPage}
       </Button>
     )
     : null;
   return (
     <>
       <PageHead
-        title="Pages"
-        sub="Texts that people write, automations make and integrations bring in."
+        title={t.pages.pages}
+        sub={t.pages.textsThatPeopleWriteAutomations}
         right={
           <>
             {make}
@@ -76,12 +77,12 @@ export default function Pages() {
       />
       <Group mb="md" gap="sm" align="flex-end">
         <SegmentedControl
-          aria-label="View"
+          aria-label={t.pages.view}
           value={calendar ? "calendar" : "pages"}
           onChange={(next) => change({ view: next === "calendar" ? next : undefined })}
-          data={[{ value: "pages", label: "Pages" }, {
+          data={[{ value: "pages", label: t.pages.pages }, {
             value: "calendar",
-            label: "Calendar",
+            label: t.pages.calendar,
           }]}
         />
         {calendar ? null : <SearchForm values={values} change={change} />}
@@ -107,38 +108,38 @@ function SearchForm({ values, change }: { values: Values; change: (more: Values)
   return (
     <>
       <TextInput
-        aria-label="Search pages"
-        placeholder='Search: office "open at nine" -closed'
+        aria-label={t.pages.searchPages}
+        placeholder={t.pages.searchOfficeOpenAtNine}
         leftSection={<Search size={15} aria-hidden />}
         value={values.q ?? ""}
         onChange={(event) => change({ q: event.currentTarget.value || undefined })}
         style={{ flex: "1 1 16rem", maxWidth: 460 }}
       />
       <NativeSelect
-        aria-label="Search by"
+        aria-label={t.pages.searchBy}
         value={values.by === "words" ? "words" : "meaning"}
-        data={[{ value: "meaning", label: "words and meaning" }, {
+        data={[{ value: "meaning", label: t.pages.wordsAndMeaning }, {
           value: "words",
-          label: "words alone",
+          label: t.pages.wordsAlone,
         }]}
         onChange={(event) =>
           change({ by: event.currentTarget.value === "words" ? "words" : undefined })}
       />
       <NativeSelect
-        aria-label="Type"
+        aria-label={t.pages.type}
         value={values.type ?? ""}
         data={[
-          { value: "", label: "every type" },
+          { value: "", label: t.pages.everyType },
           ...types.map((one) => ({ value: one, label: humanize(one) })),
         ]}
         onChange={(event) => change({ type: event.currentTarget.value || undefined })}
       />
       {values.q ? null : (
         <NativeSelect
-          aria-label="Time"
+          aria-label={t.pages.time}
           value={values.time ?? ""}
           data={[
-            { value: "", label: "any time" },
+            { value: "", label: t.pages.anyTime },
             ...Object.entries(TIMES).map(([value, { label }]) => ({ value, label })),
           ]}
           onChange={(event) => change({ time: event.currentTarget.value || undefined })}
@@ -180,15 +181,13 @@ function Hits(
   return (
     <Stack gap="sm">
       <Group gap="xs" role="status">
-        <Text size="sm" c="dimmed">{formatCount(pages.length, "page")} found by</Text>
+        <Text size="sm" c="dimmed">{t.pages.pageFoundBy(pages.length)}</Text>
         {used.map((way) => <Badge key={way} variant="light" tt="none">{WAYS[way] ?? way}</Badge>)}
       </Group>
       {note ? <Text size="sm" c="dimmed">{note}</Text> : null}
-      {pages.length ? null : (
-        <Empty icon={Search} title="Nothing fits">
-          All words must be there. Try fewer of them, or another form of one.
-        </Empty>
-      )}
+      {pages.length
+        ? null
+        : <Empty icon={Search} title={t.pages.nothingFits}>{t.pages.allWordsMustBeThere}</Empty>}
       {pages.map((page) => (
         <PageCard key={page.id} page={page}>
           <Text size="sm" className="wrap-anywhere" lineClamp={3}>
@@ -233,12 +232,12 @@ function All({ type, time, make }: { type?: string; time?: string; make: ReactNo
           {all.length ? null : (
             <Empty
               icon={FileText}
-              title={type || time ? "No page like this" : "No pages yet"}
+              title={type || time ? t.pages.noPageLikeThis : t.pages.noPagesYet}
               actions={make}
             >
               {type || time
-                ? "Choose another type or another time."
-                : "Automations keep what they write with create_page, integrations bring in mail, events and files, and you can write a page yourself."}
+                ? t.pages.chooseAnotherTypeOrAnother
+                : t.pages.automationsKeepWhatTheyWrite}
             </Empty>
           )}
           {all.map((page) => <PageCard key={page.id} page={page} />)}
@@ -249,7 +248,7 @@ function All({ type, time, make }: { type?: string; time?: string; make: ReactNo
                   variant="default"
                   onClick={() => setCursors(cursors.slice(0, -1))}
                 >
-                  Newer
+                  {t.pages.newer}
                 </Button>
               )
               : null}
@@ -259,7 +258,7 @@ function All({ type, time, make }: { type?: string; time?: string; make: ReactNo
                   variant="default"
                   onClick={() => setCursors([...cursors, next])}
                 >
-                  Older
+                  {t.pages.older}
                 </Button>
               )
               : null}
@@ -289,17 +288,17 @@ function PageCard({ page, children }: { page: Listed; children?: ReactNode }) {
       </Group>
       {children}
       <Text size="xs" c="dimmed" component="div" mt={2}>
-        from {humanize(page.source)} · came in <Timestamp at={page.ingested_at} size="xs" />
+        {t.pages.fromCameIn(humanize(page.source), <Timestamp at={page.ingested_at} size="xs" />)}
       </Text>
     </Card>
   );
 }
 
 function operations(text: string) {
-  const q = text || "office hours";
+  const q = text || t.pages.officeHours;
   return [
     {
-      label: "Search by words",
+      label: t.pages.searchByWords,
       operation: {
         method: "GET" as const,
         path: `/api/v1/search?q=${encodeURIComponent(q)}`,
@@ -308,7 +307,7 @@ function operations(text: string) {
       },
     },
     {
-      label: "Ask by words and meaning",
+      label: t.pages.askByWordsAndMeaning,
       operation: {
         method: "GET" as const,
         path: `/api/v1/query?q=${encodeURIComponent(q)}`,

@@ -1,7 +1,9 @@
 // The search modes of pages, as text.
 
+import { t } from "../../strings";
+
 export const WAYS = {
-  text: "words",
-  trigram: "likeness of titles",
-  embedding: "meaning",
+  text: t.pages.words,
+  trigram: t.pages.likenessOfTitles,
+  embedding: t.pages.meaning,
 } as const;

@@ -6,11 +6,12 @@ import { GitMerge } from "lucide-react";
 import { describePointer } from "../../form/pointers";
 import { escapeInvisible } from "../../kit/format";
 import type { Edit } from "../../review/edits";
+import { t } from "../../strings";
 
 const LONGEST = 160;
 
 function formatValue({ value, remove }: Edit): string {
-  if (remove) return "taken out";
+  if (remove) return t.proposal.takenOut;
   const spelled = typeof value === "string" ? value : JSON.stringify(value) ?? "";
   return escapeInvisible(spelled.length > LONGEST ? `${spelled.slice(0, LONGEST)}…` : spelled);
 }
@@ -36,18 +37,16 @@ export function Conflict({ parked, definition, onMine, onTheirs }: Props) {
       color="yellow"
       variant="light"
       icon={<GitMerge size={16} />}
-      title="Somebody went on with it meanwhile"
+      title={t.proposal.somebodyWentOnWithIt}
       role="alert"
     >
       <Stack gap="sm">
-        <Text size="sm">
-          Below stands what they made of it. You had changed, and not sent yet:
-        </Text>
+        <Text size="sm">{t.proposal.belowStandsWhatTheyMade}</Text>
         <EditList edits={parked} definition={definition} />
         <Group gap="xs">
-          <Button size="compact-md" onClick={onMine}>Put my changes into it</Button>
+          <Button size="compact-md" onClick={onMine}>{t.proposal.putMyChangesIntoIt}</Button>
           <Button size="compact-md" variant="default" onClick={onTheirs}>
-            Leave it as it is now
+            {t.proposal.leaveItAsItIs}
           </Button>
         </Group>
       </Stack>

@@ -4,6 +4,7 @@ import { Box, Button, Card, Group, Stack, Text, Textarea, Title } from "@mantine
 import type { FormEvent, KeyboardEvent } from "react";
 import type { Proposal } from "../../review/reviewText";
 import { ProposalProgress } from "../new/ProposalProgress";
+import { t } from "../../strings";
 
 type Props = {
   proposal: Proposal;
@@ -25,7 +26,7 @@ function MessageList({ talk }: { talk: Proposal["talk"] }) {
       p={0}
       m={0}
       style={{ listStyle: "none" }}
-      aria-label="What was said so far"
+      aria-label={t.proposal.whatWasSaidSoFar}
     >
       {messages.map((one, at) => (
         <Box
@@ -42,7 +43,9 @@ function MessageList({ talk }: { talk: Proposal["talk"] }) {
             borderRadius: 10,
           }}
         >
-          <Text size="xs" c="dimmed">{one.by === "person" ? "You" : "Proposal"}</Text>
+          <Text size="xs" c="dimmed">
+            {one.by === "person" ? t.proposal.you : t.proposal.proposal}
+          </Text>
           <Text size="sm" style={{ whiteSpace: "pre-wrap" }}>{one.text}</Text>
         </Box>
       ))}
@@ -59,17 +62,18 @@ export function Conversation({ proposal, text, error, busy, disabled, onText, on
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && text.trim()) onSend();
   };
   return (
-    <Card withBorder radius="lg" p="lg" component="section" aria-label="Change it in words">
-      <Title order={2} size="h4" mb="sm">Change it in words</Title>
+    <Card withBorder radius="lg" p="lg" component="section" aria-label={t.proposal.changeItInWords}>
+      <Title order={2} size="h4" mb="sm">{t.proposal.changeItInWords}</Title>
       <Stack gap="sm">
         <MessageList talk={proposal.talk} />
         <form onSubmit={send}>
           <Stack gap="sm">
             <Textarea
-              aria-label="What should be different"
-              placeholder="Such as: only on Mondays, and mail it to ada@example.com as well"
+              aria-label={t.proposal.whatShouldBeDifferent}
+              placeholder={t.proposal.suchAsOnlyOnMondays}
               value={text}
-              onChange={(event) => onText(event.currentTarget.value)}
+              onChange={(event) =>
+                onText(event.currentTarget.value)}
               onKeyDown={onKey}
               error={error}
               readOnly={busy}
@@ -83,7 +87,7 @@ export function Conversation({ proposal, text, error, busy, disabled, onText, on
                 ? (
                   <ProposalProgress
                     byModel={proposal.made_by.by === "model"}
-                    what="Writing it anew"
+                    what={t.proposal.writingItAnew2}
                   />
                 )
                 : <span />}
@@ -93,7 +97,7 @@ export function Conversation({ proposal, text, error, busy, disabled, onText, on
                 loading={busy}
                 disabled={disabled || !text.trim()}
               >
-                Change it
+                {t.proposal.changeIt}
               </Button>
             </Group>
           </Stack>

@@ -8,6 +8,7 @@ import { useLive } from "../../api/live";
 import { ProblemNote } from "../../kit/QueryResult";
 import { Status } from "../../kit/Status";
 import { capitalize, describeOutcome, isOver, runStatus } from "../../kit/format";
+import { t } from "../../strings";
 
 const LOOK_AGAIN_MS = 1500;
 
@@ -28,14 +29,14 @@ function Watched({ runId }: { runId: string }) {
       <Group gap="sm">
         {isOver(status) ? null : <Loader size="xs" />}
         <Text size="sm">
-          {isOver(status) ? "The dry run is over." : "The dry run goes on …"}
+          {isOver(status) ? t.proposal.theDryRunIsOver : t.proposal.theDryRunGoesOn}
         </Text>
         <Status value={run.data ? runStatus(run.data) : status} />
         {isOver(status) && run.data?.outcome
           ? <Text size="sm">{capitalize(describeOutcome(run.data.outcome))}.</Text>
           : null}
         <Anchor component={Link} to="/runs/$runId" params={{ runId } as never} size="sm">
-          See what it would have done
+          {t.proposal.seeWhatItWouldHave}
         </Anchor>
       </Group>
     </Alert>
@@ -56,5 +57,5 @@ export function DryRun({ automationId }: { automationId: string }) {
     }).then(({ data }) => setRunId(data!.run_id), setProblem);
   }, [automationId]);
   if (problem) return <ProblemNote problem={problem} />;
-  return runId ? <Watched runId={runId} /> : <Loader size="sm" aria-label="Starting" />;
+  return runId ? <Watched runId={runId} /> : <Loader size="sm" aria-label={t.proposal.starting} />;
 }

@@ -5,6 +5,7 @@ import { Link } from "@tanstack/react-router";
 import { Problem } from "../../api/problem";
 import { ProblemNote } from "../../kit/QueryResult";
 import type { Proposal } from "../../review/reviewText";
+import { t } from "../../strings";
 
 export function ErrorNotice({ problem, proposal }: { problem: unknown; proposal: Proposal }) {
   const moved = problem instanceof Problem && problem.code === "version_changed";
@@ -15,24 +16,24 @@ export function ErrorNotice({ problem, proposal }: { problem: unknown; proposal:
       {moved && id
         ? (
           <Text size="sm">
-            <Anchor
-              underline="always"
-              component={Link}
-              to="/automations/$automationId"
-              params={{ automationId: id } as never}
-            >
-              Look at it as it is now
-            </Anchor>
-            , or{" "}
-            <Anchor
-              underline="always"
-              component={Link}
-              to="/new"
-              search={{ automation: id, words: proposal.request } as never}
-            >
-              propose the same change anew
-            </Anchor>
-            .
+            {t.proposal.or(
+              <Anchor
+                underline="always"
+                component={Link}
+                to="/automations/$automationId"
+                params={{ automationId: id } as never}
+              >
+                {t.proposal.lookAtItAsIt}
+              </Anchor>,
+              <Anchor
+                underline="always"
+                component={Link}
+                to="/new"
+                search={{ automation: id, words: proposal.request } as never}
+              >
+                {t.proposal.proposeTheSameChangeAnew}
+              </Anchor>,
+            )}
           </Text>
         )
         : null}

@@ -4,6 +4,7 @@ import { Alert, Stack } from "@mantine/core";
 import { Conflict, EditList } from "./Conflict";
 import type { Page } from "./useProposalPage";
 import { ErrorNotice } from "./ErrorNotice";
+import { t } from "../../strings";
 
 export function Notices({ page }: { page: Page }) {
   const { draft, refused, proposal, tell } = page;
@@ -26,7 +27,7 @@ export function Notices({ page }: { page: Page }) {
           <Alert
             color="yellow"
             variant="light"
-            title="These changes have no place any more"
+            title={t.proposal.theseChangesHaveNoPlace}
           >
             <EditList edits={draft.lost} definition={draft.definition} />
           </Alert>

@@ -14,18 +14,21 @@ import { Stands } from "../new/OpenProposals";
 import { useProposal } from "./requests";
 import { Reader } from "./Reader";
 import { Saved } from "./Saved";
+import { t } from "../../strings";
 
 function Gone() {
   return (
     <>
-      <PageHead title="Proposal" back={{ to: "/new", label: "New automation" }} />
+      <PageHead
+        title={t.proposal.proposal}
+        back={{ to: "/new", label: t.proposal.newAutomation }}
+      />
       <Empty
         icon={FileX2}
-        title="This proposal is not here any more"
-        actions={<Button component={Link} to="/new">Begin a new one</Button>}
+        title={t.proposal.thisProposalIsNotHere}
+        actions={<Button component={Link} to="/new">{t.proposal.beginANewOne}</Button>}
       >
-        Proposals are kept for seven days. It may have been thrown away, or stand in another of your
-        workspaces. What was saved of it is among your automations.
+        {t.proposal.proposalsAreKeptForSeven}
       </Empty>
     </>
   );
@@ -33,7 +36,7 @@ function Gone() {
 
 const nameOf = ({ definition }: Shown) => {
   const { name } = definition as { name?: unknown };
-  return typeof name === "string" && name ? name : "Without a name";
+  return typeof name === "string" && name ? name : t.proposal.withoutAName;
 };
 
 function Head({ proposal }: { proposal: Shown }) {
@@ -43,37 +46,36 @@ function Head({ proposal }: { proposal: Shown }) {
     <PageHead
       title={nameOf(proposal)}
       beside={<Stands status={proposal.status} />}
-      back={{ to: "/new", label: "New automation" }}
+      back={{ to: "/new", label: t.proposal.newAutomation }}
       sub={
         <>
           {changes
             ? (
               <>
-                A change of{" "}
-                <Anchor
-                  underline="always"
-                  component={Link}
-                  to="/automations/$automationId"
-                  params={{ automationId: changes } as never}
-                  inherit
-                >
-                  an automation
-                </Anchor>
+                {t.proposal.aChangeOf(
+                  <Anchor
+                    underline="always"
+                    component={Link}
+                    to="/automations/$automationId"
+                    params={{ automationId: changes } as never}
+                    inherit
+                  >
+                    {t.proposal.anAutomation}
+                  </Anchor>,
+                )}
               </>
             )
-            : "A proposal for a new automation"}
-          {proposal.status === "saved" ? " · saved" : (
-            <>
-              {" "}· kept until {formatDate(proposal.expires_at)}
-            </>
-          )}
+            : t.proposal.aProposalForANew}
+          {proposal.status === "saved"
+            ? t.proposal.saved2
+            : <>{" "}{t.proposal.keptUntil(formatDate(proposal.expires_at))}</>}
         </>
       }
       right={
         <CopyAs
           operations={[
             {
-              label: "Show it",
+              label: t.proposal.showIt,
               operation: {
                 method: "GET",
                 path,
@@ -82,7 +84,7 @@ function Head({ proposal }: { proposal: Shown }) {
               },
             },
             {
-              label: "Go on with it",
+              label: t.proposal.goOnWithIt,
               operation: {
                 method: "POST",
                 path: `${path}/refine`,
@@ -92,7 +94,7 @@ function Head({ proposal }: { proposal: Shown }) {
               },
             },
             {
-              label: "Save it, as a person",
+              label: t.proposal.saveItAsAPerson,
               operation: { method: "POST", path: `${path}/save`, body: { digest } },
             },
           ]}
@@ -110,9 +112,12 @@ export default function Proposal() {
   if (gone && !query.data) return <Gone />;
   return (
     <>
-      {query.data
-        ? null
-        : <PageHead title="Proposal" back={{ to: "/new", label: "New automation" }} />}
+      {query.data ? null : (
+        <PageHead
+          title={t.proposal.proposal}
+          back={{ to: "/new", label: t.proposal.newAutomation }}
+        />
+      )}
       <QueryResult of={query} lines={6}>
         {(proposal) => (
           <>

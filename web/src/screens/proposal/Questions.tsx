@@ -18,7 +18,6 @@ import { Link } from "@tanstack/react-router";
 import { MessageCircleQuestion } from "lucide-react";
 import { type FormEvent, useEffect, useMemo, useRef } from "react";
 import { describePointer } from "../../form/pointers";
-import { formatCount } from "../../kit/format";
 import type { Question } from "../../review/reviewText";
 import {
   answerOf,
@@ -31,10 +30,11 @@ import {
   type GivenAnswers,
   secretIn,
 } from "./answers";
+import { t } from "../../strings";
 
 const HINTS: Record<string, string> = {
-  schedule: "In words, such as: every weekday at 9 Berlin time",
-  time_zone: "A zone or a place, such as Europe/Berlin or Tokyo",
+  schedule: t.proposal.inWordsSuchAsEvery,
+  time_zone: t.proposal.aZoneOrAPlace,
 };
 
 const zones = () => Intl.supportedValuesOf?.("timeZone") ?? [];
@@ -70,7 +70,7 @@ function FreeField({ free, onText, ...shared }: FieldProps) {
   return (
     <Textarea
       {...shared}
-      description={free === "lines" ? "One on each line." : shared.description}
+      description={free === "lines" ? t.proposal.oneOnEachLine : shared.description}
       autosize
       minRows={2}
       maxRows={12}
@@ -109,12 +109,12 @@ function Choices({ choices, ...props }: QuestionFieldProps & { choices: Choice[]
         {free
           ? (
             <>
-              <Radio value={ELSE} label="Something else" />
+              <Radio value={ELSE} label={t.proposal.somethingElse} />
               {given.picked === ELSE
                 ? (
                   <FreeField
                     free={free}
-                    aria-label={`${question.question} Something else`}
+                    aria-label={t.proposal.somethingElse2(question.question)}
                     placeholder={HINTS[question.kind]}
                     value={given.text ?? ""}
                     onText={(text) => onGiven({ ...given, text })}
@@ -153,16 +153,17 @@ function QuestionField(props: QuestionFieldProps) {
         {question.kind !== "words" && question.pointer
           ? (
             <>
-              For{" "}
-              <Anchor
-                underline="always"
-                component="button"
-                type="button"
-                inherit
-                onClick={() => go(question.pointer)}
-              >
-                {describePointer(definition, question.pointer)}
-              </Anchor>
+              {t.proposal.for(
+                <Anchor
+                  underline="always"
+                  component="button"
+                  type="button"
+                  inherit
+                  onClick={() => go(question.pointer)}
+                >
+                  {describePointer(definition, question.pointer)}
+                </Anchor>,
+              )}
             </>
           )
           : null}
@@ -177,7 +178,7 @@ function QuestionField(props: QuestionFieldProps) {
                 target="_blank"
                 inherit
               >
-                Keep the secret {secret} in the vault
+                {t.proposal.keepTheSecretInThe(secret)}
               </Anchor>
             </>
           )
@@ -219,16 +220,14 @@ export function Questions(props: Props) {
       radius="lg"
       p="lg"
       component="section"
-      aria-label="Questions"
+      aria-label={t.proposal.questions}
       style={{ borderColor: "var(--busy)" }}
     >
       <Group gap="xs" mb={4}>
         <MessageCircleQuestion size={18} aria-hidden style={{ color: "var(--busy)" }} />
-        <Title order={2} size="h4">
-          {formatCount(questions.length, "question")} before it can be saved
-        </Title>
+        <Title order={2} size="h4">{t.proposal.questionBeforeItCanBe(questions.length)}</Title>
       </Group>
-      <Text size="sm" c="dimmed" mb="md">Only a person can answer this.</Text>
+      <Text size="sm" c="dimmed" mb="md">{t.proposal.onlyAPersonCanAnswer}</Text>
       <form ref={form} onSubmit={answer}>
         <Stack gap="lg">
           {questions.map((one) => (
@@ -242,7 +241,7 @@ export function Questions(props: Props) {
             />
           ))}
           <Group>
-            <Button type="submit" loading={busy} disabled={disabled}>Answer</Button>
+            <Button type="submit" loading={busy} disabled={disabled}>{t.proposal.answer}</Button>
           </Group>
         </Stack>
       </form>

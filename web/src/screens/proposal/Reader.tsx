@@ -16,6 +16,7 @@ import { Summary } from "./Summary";
 import { Conversation } from "./Conversation";
 import { type Page, useProposalPage } from "./useProposalPage";
 import "./proposal.css";
+import { t } from "../../strings";
 
 const NO_SAMPLES: Samples = { steps: {} };
 
@@ -41,7 +42,7 @@ function Clarified({ page }: { page: Page }) {
 function Rehearsed({ page }: { page: Page }) {
   const { proposal, may, changed } = page;
   if (!may || !proposal.automation_id) return null;
-  const unsent = changed ? "Review your changes first; then it can be rehearsed." : null;
+  const unsent = changed ? t.proposal.reviewYourChangesFirstThen : null;
   const ready = proposal.status === "ready";
   return (
     <RehearsalPanel
@@ -49,7 +50,7 @@ function Rehearsed({ page }: { page: Page }) {
       automationId={proposal.automation_id}
       candidate={{ proposal_id: proposal.proposal_id }}
       hasFired={!!proposal.rehearsal}
-      notYet={ready ? unsent : "It can be rehearsed once it is ready to be saved."}
+      notYet={ready ? unsent : t.proposal.itCanBeRehearsedOnce}
     />
   );
 }
@@ -75,11 +76,9 @@ function DefinitionPart({ page }: { page: Page }) {
   // A change of an automation that has run uses its real outputs as samples.
   const samples = useLatestSamples(proposal.automation_id);
   return (
-    <Box component="section" aria-label="All of it">
-      <Title order={2} size="h4">All of it, to read and to change</Title>
-      <Text size="sm" c="dimmed" mb="md">
-        Open a step to see every field of it. What you change is reviewed before it can be saved.
-      </Text>
+    <Box component="section" aria-label={t.proposal.allOfIt}>
+      <Title order={2} size="h4">{t.proposal.allOfItToRead}</Title>
+      <Text size="sm" c="dimmed" mb="md">{t.proposal.openAStepToSee}</Text>
       <DefinitionEditor
         value={draft.definition}
         onChange={(definition) => tell({ kind: "definition", definition })}
@@ -133,7 +132,7 @@ export function Reader({ latest }: { latest: Proposal }) {
             : null}
           <Rehearsed page={page} />
         </Stack>
-        <aside aria-label="Review" className="reading-side">
+        <aside aria-label={t.proposal.review} className="reading-side">
           <Stack gap="sm">
             <ReviewPanel
               review={review}

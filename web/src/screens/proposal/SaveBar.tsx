@@ -6,6 +6,7 @@ import { focusPointer } from "../../form";
 import type { Proposal } from "../../review/reviewText";
 import { describeSaving } from "./saveBlockers";
 import type { Page } from "./useProposalPage";
+import { t } from "../../strings";
 
 export type Busy = "answers" | "words" | "edits" | "save" | null;
 
@@ -26,10 +27,10 @@ type Props = {
 };
 
 const WORKING: Record<Exclude<Busy, null>, string> = {
-  answers: "Judging and reviewing it anew …",
-  edits: "Judging and reviewing it anew …",
-  words: "Writing it anew …",
-  save: "Saving …",
+  answers: t.proposal.judgingAndReviewingItAnew,
+  edits: t.proposal.judgingAndReviewingItAnew,
+  words: t.proposal.writingItAnew,
+  save: t.proposal.saving,
 };
 
 function Conditions({ conditions, noteError }: Pick<Props, "conditions" | "noteError">) {
@@ -39,8 +40,8 @@ function Conditions({ conditions, noteError }: Pick<Props, "conditions" | "noteE
       {needsNote
         ? (
           <Textarea
-            label="Why may it live beside the others?"
-            description="Another automation writes the same. It is only saved with a reason, of ten characters or more."
+            label={t.proposal.whyMayItLiveBeside}
+            description={t.proposal.anotherAutomationWritesTheSame}
             value={note}
             onChange={(event) => setNote(event.currentTarget.value)}
             error={noteError}
@@ -57,7 +58,7 @@ function Conditions({ conditions, noteError }: Pick<Props, "conditions" | "noteE
           <Checkbox
             checked={agreed}
             onChange={(event) => setAgreed(event.currentTarget.checked)}
-            label="I have read what it may do then, and it may."
+            label={t.proposal.iHaveReadWhatIt}
           />
         )
         : null}
@@ -87,7 +88,7 @@ function Way({ proposal, changed }: Pick<Props, "proposal" | "changed">) {
       variant="light"
       onClick={() => isAsked ? goToQuestions() : focusPointer(problem!.pointer)}
     >
-      {isAsked ? "Go to the questions" : "Go to the problem"}
+      {isAsked ? t.proposal.goToTheQuestions : t.proposal.goToTheProblem}
     </Button>
   );
 }
@@ -112,7 +113,7 @@ export function SaveBar(props: Props) {
       mt="lg"
       shadow="md"
       component="section"
-      aria-label="Agree"
+      aria-label={t.proposal.agree}
       style={{ position: "sticky", bottom: 12, zIndex: 50 }}
     >
       <Stack gap="sm">
@@ -127,7 +128,7 @@ export function SaveBar(props: Props) {
           </Group>
           <Group gap="xs">
             <Button variant="subtle" color="gray" onClick={onDiscard} disabled={!!busy}>
-              Throw away
+              {t.proposal.throwAway}
             </Button>
             <Way proposal={proposal} changed={changed} />
             {changed
@@ -137,7 +138,7 @@ export function SaveBar(props: Props) {
                   loading={busy === "edits"}
                   disabled={!canReview}
                 >
-                  Review my changes
+                  {t.proposal.reviewMyChanges}
                 </Button>
               )
               : (
@@ -150,7 +151,7 @@ export function SaveBar(props: Props) {
                   leftSection={<Check size={16} />}
                   aria-describedby="blocker"
                 >
-                  Save
+                  {t.proposal.save}
                 </Button>
               )}
           </Group>

@@ -14,6 +14,7 @@ import { useAction } from "../../kit/useAction";
 import { DryRun } from "./DryRun";
 import { nextFires } from "./fireTimes";
 import { Summary } from "./Summary";
+import { t } from "../../strings";
 
 type Automation = Schemas["AutomationDetail"];
 
@@ -23,7 +24,7 @@ function Next({ automation }: { automation: Automation }) {
   return (
     <Stack gap={4}>
       <Text size="xs" fw={600} c="dimmed">
-        {automation.state === "active" ? "Next" : "Next, once it is active"}
+        {automation.state === "active" ? t.proposal.next : t.proposal.nextOnceItIsActive}
       </Text>
       <List size="sm" spacing={2} className="numbers">
         {fires.map((one) => <List.Item key={one}>{one}</List.Item>)}
@@ -64,7 +65,7 @@ function SavedActions({ automation }: { automation: Automation }) {
             loading={busy}
             onClick={() => void activate()}
           >
-            Activate
+            {t.proposal.activate}
           </Button>
         )}
         <Button
@@ -72,7 +73,7 @@ function SavedActions({ automation }: { automation: Automation }) {
           leftSection={<FlaskConical size={16} />}
           onClick={() => setTries(tries + 1)}
         >
-          Try it once, as a dry run
+          {t.proposal.tryItOnceAsA}
         </Button>
         <Button
           variant="subtle"
@@ -80,7 +81,7 @@ function SavedActions({ automation }: { automation: Automation }) {
           to="/automations/$automationId"
           params={{ automationId: automation.id } as never}
         >
-          {isActive ? "Look at the automation" : "Leave it paused"}
+          {isActive ? t.proposal.lookAtTheAutomation : t.proposal.leaveItPaused}
         </Button>
       </Group>
       {problem ? <ProblemNote problem={problem} /> : null}
@@ -89,7 +90,7 @@ function SavedActions({ automation }: { automation: Automation }) {
           <Alert
             color="yellow"
             variant="light"
-            title="It is active, but it cannot work yet as it is"
+            title={t.proposal.itIsActiveButIt}
           >
             <List size="sm">
               {warnings.map((one) => (
@@ -110,19 +111,17 @@ function Step({ automation, proposal }: { automation: Automation; proposal: Prop
   const may = useHasRole("operator");
   const isActive = automation.state === "active";
   return (
-    <Card withBorder radius="lg" p="lg" component="section" aria-label="Saved">
+    <Card withBorder radius="lg" p="lg" component="section" aria-label={t.proposal.saved}>
       <Group gap="sm" mb="sm">
         <CircleCheck size={22} aria-hidden style={{ color: "var(--good)" }} />
         <Title order={2} size="h4">
-          {isActive ? `${automation.name} is active` : "Saved. Activate it now?"}
+          {isActive ? t.proposal.isActive(automation.name) : t.proposal.savedActivateItNow}
         </Title>
         <Status value={automation.state} />
       </Group>
       <Stack gap="md">
         <Text size="sm" c="dimmed">
-          Version {automation.version} is in force. {isActive
-            ? "It starts by itself from now on."
-            : "It is paused: nothing starts it before somebody activates it."}
+          {t.proposal.versionIsInForceIt(automation.version, isActive)}
         </Text>
         <Starts wakes={proposal.review.impact?.wakes ?? []} />
         <Next automation={automation} />
@@ -134,7 +133,7 @@ function Step({ automation, proposal }: { automation: Automation; proposal: Prop
             params={{ automationId: automation.id } as never}
             size="sm"
           >
-            Look at the automation
+            {t.proposal.lookAtTheAutomation}
           </Anchor>
         )}
       </Stack>

@@ -14,11 +14,12 @@ import {
 import { useDisclosure } from "@mantine/hooks";
 import { ChevronDown, ChevronRight } from "lucide-react";
 import { explain, type Proposal } from "../../review/reviewText";
+import { t } from "../../strings";
 
 function Request({ proposal }: { proposal: Proposal }) {
   return (
     <Box pl="md" style={{ borderLeft: "3px solid var(--line)" }} component="blockquote" m={0}>
-      <Text size="xs" c="dimmed">You asked for</Text>
+      <Text size="xs" c="dimmed">{t.proposal.youAskedFor}</Text>
       <Text size="sm" className="wrap-anywhere">{proposal.request}</Text>
     </Box>
   );
@@ -32,7 +33,7 @@ function Details({ rest }: { rest: string[] }) {
     <Box>
       <UnstyledButton onClick={toggle} aria-expanded={isOpen}>
         <Group gap={4}>
-          <Icon size={14} aria-hidden /> <Text size="sm">When it fails, and its limits</Text>
+          <Icon size={14} aria-hidden /> <Text size="sm">{t.proposal.whenItFailsAndIts}</Text>
         </Group>
       </UnstyledButton>
       <Collapse expanded={isOpen}>
@@ -50,15 +51,15 @@ export function Summary({ proposal }: { proposal: Proposal }) {
   const notes = made.by === "rules" && made.note ? [...proposal.notes, made.note] : proposal.notes;
   const { steps, rest } = explain(review);
   return (
-    <Card withBorder radius="lg" p="lg" component="section" aria-label="In plain words">
+    <Card withBorder radius="lg" p="lg" component="section" aria-label={t.proposal.inPlainWords}>
       <Stack gap="lg">
         <Request proposal={proposal} />
         <Box>
-          <Title order={2} size="h5" c="dimmed" fw={600} mb={6}>In plain words</Title>
+          <Title order={2} size="h5" c="dimmed" fw={600} mb={6}>{t.proposal.inPlainWords}</Title>
           <Text size="lg" lh={1.5} className="wrap-anywhere">{review.summary}</Text>
         </Box>
         {review.opinion
-          ? <Text size="sm" c="dimmed">A model says of it: {review.opinion}</Text>
+          ? <Text size="sm" c="dimmed">{t.proposal.aModelSaysOfIt(review.opinion)}</Text>
           : null}
         {steps.length
           ? (
@@ -75,7 +76,7 @@ export function Summary({ proposal }: { proposal: Proposal }) {
         {notes.length
           ? (
             <Box>
-              <Text size="xs" c="dimmed" mb={4}>How the words were read</Text>
+              <Text size="xs" c="dimmed" mb={4}>{t.proposal.howTheWordsWereRead}</Text>
               <List size="sm" spacing={4}>
                 {notes.map((one) => <List.Item key={one}>{one}</List.Item>)}
               </List>

@@ -3,6 +3,7 @@
 
 import { isEqualJson, isObject } from "../../form/pointers";
 import type { Question } from "../../review/reviewText";
+import { t } from "../../strings";
 
 /** The choice of a free answer. */
 export const ELSE = "else";
@@ -11,7 +12,7 @@ export type GivenAnswers = Record<string, GivenAnswer>;
 export type Choice = { label: string; value: unknown };
 export type Free = "line" | "zone" | "prose" | "number" | "lines" | "json";
 
-const BY_HAND: Choice = { label: "Only by hand", value: "by hand" };
+const BY_HAND: Choice = { label: t.proposal.onlyByHand, value: "by hand" };
 
 const schemaOf = (question: Question) => question.schema as Record<string, unknown>;
 
@@ -25,7 +26,7 @@ function offered(question: Question, zone: string | null): Choice[] {
   const byHand = given.some((one) => one.value === null || /by hand/i.test(one.label));
   if (kind === "schedule") return byHand || !given.length ? given : [...given, BY_HAND];
   if (kind === "time_zone" && zone && !given.some((one) => one.value === zone)) {
-    return [{ label: `${zone}, where this browser is`, value: zone }, ...given];
+    return [{ label: t.proposal.whereThisBrowserIs(zone), value: zone }, ...given];
   }
   return given;
 }
@@ -39,7 +40,7 @@ export function choicesOf(question: Question, zone: string | null = null): Choic
     return schema.enum.map((value) => ({ label: String(value), value }));
   }
   if (schema.type === "boolean") {
-    return [{ label: "Yes", value: true }, { label: "No", value: false }];
+    return [{ label: t.proposal.yes, value: true }, { label: t.proposal.no, value: false }];
   }
   return [];
 }

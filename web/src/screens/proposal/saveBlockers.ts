@@ -1,7 +1,7 @@
 // What blocks saving, in one line; empty: it can be saved.
 
-import { formatCount } from "../../kit/format";
 import type { Proposal } from "../../review/reviewText";
+import { t } from "../../strings";
 
 const ENOUGH_OF_A_REASON = 10;
 
@@ -19,28 +19,24 @@ type SaveState = {
 export function describeBlocker(of: SaveState): string | null {
   const { proposal, changed } = of;
   if (of.broken) return of.broken;
-  if (of.parked) return "Say first which changes are to count.";
+  if (of.parked) return t.proposal.sayFirstWhichChangesAre;
   if (changed) {
-    return `${formatCount(changed, "change")} of yours ${
-      changed === 1 ? "is" : "are"
-    } not reviewed yet.`;
+    return t.proposal.changeOfYoursIsNot(changed);
   }
   if (proposal.questions.length) {
-    return `Answer ${formatCount(proposal.questions.length, "question")} first.`;
+    return t.proposal.answerQuestionFirst(proposal.questions.length);
   }
   const [problem] = proposal.problems;
-  if (problem) return `It is not right yet: ${problem.detail}`;
+  if (problem) return t.proposal.itIsNotRightYet(problem.detail);
   if (of.needsNote && of.note.trim().length < ENOUGH_OF_A_REASON) {
-    return "Say why it may live beside the others.";
+    return t.proposal.sayWhyItMayLive;
   }
   if (of.mustAgree && !of.agreed) {
-    return "It may do more than before: read it, and say that it may.";
+    return t.proposal.itMayDoMoreThan;
   }
   return null;
 }
 
 /** What saving does. */
 export const describeSaving = ({ automation_id: changes }: Proposal): string =>
-  changes
-    ? "Once you save it, it becomes the newest version of the automation, and the one in force."
-    : "Once you save it, it stays paused until somebody activates it.";
+  changes ? t.proposal.onceYouSaveItIt : t.proposal.onceYouSaveItItStays;

@@ -14,6 +14,7 @@ import { type Draft, type DraftAction, requestOf } from "./draft";
 import { type DistributedErrors, distributeErrors, isMoved, NOTHING } from "./errors";
 import type { Busy } from "./SaveBar";
 import { forgetDraft } from "./useDraft";
+import { t } from "../../strings";
 
 type Way = Exclude<Busy, null | "save">;
 
@@ -70,8 +71,11 @@ export function useContinue(draft: Draft, edits: Edit[], dispatch: (answer: Draf
     });
 
   const throwAway = async () => {
-    const question = { title: "Throw this proposal away?", message: "Nothing of it was saved." };
-    if (!(await confirm({ ...question, yes: "Throw away", dangerous: true }))) return;
+    const question = {
+      title: t.proposal.throwThisProposalAway,
+      message: t.proposal.nothingOfItWasSaved,
+    };
+    if (!(await confirm({ ...question, yes: t.proposal.throwAway, dangerous: true }))) return;
     try {
       await discard(id);
       forgetDraft(id);
@@ -91,7 +95,7 @@ function holdFocus(): void {
 }
 
 function describeResult(way: Way, open: number): string {
-  if (way === "words") return "It was changed. Look at it again.";
-  if (way === "edits") return "Your changes are in it.";
-  return open ? "Thank you. There is more to ask." : "Thank you. Nothing is open any more.";
+  if (way === "words") return t.proposal.itWasChangedLookAt;
+  if (way === "edits") return t.proposal.yourChangesAreInIt;
+  return open ? t.proposal.thankYouThereIsMore : t.proposal.thankYouNothingIsOpen;
 }

@@ -9,6 +9,7 @@ import type { DistributedErrors } from "./errors";
 import { describeBlocker } from "./saveBlockers";
 import { useDraft } from "./useDraft";
 import { useContinue } from "./useContinue";
+import { t } from "../../strings";
 
 /** The automation that it changes, as of the proposal. */
 function useBase({ automation_id: id, base_version: version }: Proposal): Definition | undefined {
@@ -25,7 +26,7 @@ function useFindings(proposal: Proposal, refused: DistributedErrors): Finding[] 
     ...reviewNotes(proposal),
     ...proposal.questions.map((one): Finding => ({
       pointer: one.pointer,
-      detail: `Asked above: ${one.question}`,
+      detail: t.proposal.askedAbove(one.question),
       level: "note",
     })),
   ], [proposal, refused]);

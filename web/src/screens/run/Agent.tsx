@@ -5,6 +5,7 @@ import { Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 import { escapeInvisible, formatUsd } from "../../kit/format";
 import type { AgentPiece } from "./stepOutput";
+import { t } from "../../strings";
 
 // Longer texts are truncated until expanded.
 const BRIEF = 300;
@@ -37,12 +38,10 @@ function Part({ tone, head, children }: { tone: string; head: string; children?:
 
 function Turn({ piece: answer }: { piece: AgentPiece }) {
   const tokens = (number(answer.input_tokens) + number(answer.output_tokens)).toLocaleString("en");
-  const cost = `${formatUsd(number(answer.cost_usd))} (${
-    formatUsd(number(answer.total_usd))
-  } so far)`;
+  const cost = t.run.soFar(formatUsd(number(answer.cost_usd)), formatUsd(number(answer.total_usd)));
   return (
     <Text size="xs" c="dimmed" pt={4}>
-      Turn {number(answer.turn)}: {oneLine(answer.model ?? "")}, {tokens} tokens, {cost}
+      {t.run.turnTokens(number(answer.turn), oneLine(answer.model ?? ""), tokens, cost)}
     </Text>
   );
 }
@@ -52,19 +51,19 @@ function Piece({ piece: answer }: { piece: AgentPiece }) {
   switch (answer.kind) {
     case "thought":
       return (
-        <Part tone="thought" head="Thinks:">
+        <Part tone="thought" head={t.run.thinks}>
           <Text_ value={answer.text} />
         </Part>
       );
     case "call":
       return (
-        <Part tone="call" head={`Calls ${tool}`}>
+        <Part tone="call" head={t.run.calls(tool)}>
           <Text_ value={answer.arguments} />
         </Part>
       );
     case "result": {
       const held = answer.outcome === "held";
-      const outcome = held ? "waits for a person" : oneLine(answer.outcome ?? "");
+      const outcome = held ? t.run.waitsForAPerson : oneLine(answer.outcome ?? "");
       return (
         <Part tone={answer.failed ? "err" : "result"} head={`${tool} ${outcome}:`}>
           <Text_ value={answer.text} />
@@ -73,13 +72,13 @@ function Piece({ piece: answer }: { piece: AgentPiece }) {
     }
     case "refused":
       return (
-        <Part tone="err" head={`Calls ${tool}`}>
-          <Text_ value={answer.arguments} /> was not done: <Text_ value={answer.text} />
+        <Part tone="err" head={t.run.calls(tool)}>
+          {t.run.wasNotDone(<Text_ value={answer.arguments} />, <Text_ value={answer.text} />)}
         </Part>
       );
     case "told":
       return (
-        <Part tone="err" head="Is told:">
+        <Part tone="err" head={t.run.isTold}>
           <Text_ value={answer.text} />
         </Part>
       );
@@ -88,12 +87,12 @@ function Piece({ piece: answer }: { piece: AgentPiece }) {
     case "answer":
       return answer.how === "nothing"
         ? (
-          <Part tone="answer" head="Nothing to do:">
+          <Part tone="answer" head={t.run.nothingToDo}>
             <Text_ value={answer.text} />
           </Part>
         )
         : (
-          <Part tone="answer" head="Answers:">
+          <Part tone="answer" head={t.run.answers}>
             <Text_ value={answer.output ?? answer.text} />
           </Part>
         );
@@ -104,7 +103,7 @@ function Piece({ piece: answer }: { piece: AgentPiece }) {
 
 export function Agent({ pieces }: { pieces: AgentPiece[] }) {
   return (
-    <Stack gap={8} role="log" aria-label="What its agent did">
+    <Stack gap={8} role="log" aria-label={t.run.whatItsAgentDid}>
       {pieces.map((answer, at) => <Piece key={at} piece={answer} />)}
     </Stack>
   );

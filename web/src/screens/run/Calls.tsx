@@ -6,14 +6,15 @@ import type { Schemas } from "../../api/client";
 import { Json } from "../../kit/Json";
 import { formatDuration, formatUsd, humanize } from "../../kit/format";
 import { ErrorDetails } from "./ErrorDetails";
+import { t } from "../../strings";
 
 export type Call = Schemas["RunDetail"]["calls"][number];
 
 const OUTCOMES: Record<string, [string, string]> = {
-  ok: ["done", "teal"],
-  done: ["done", "teal"],
-  held: ["waits for a person", "yellow"],
-  pretended: ["only pretended", "gray"],
+  ok: [t.run.done, "teal"],
+  done: [t.run.done, "teal"],
+  held: [t.run.waitsForAPerson, "yellow"],
+  pretended: [t.run.onlyPretended, "gray"],
   denied: ["refused", "red"],
   failed: ["failed", "red"],
   error: ["failed", "red"],
@@ -50,14 +51,14 @@ function One({ call }: { call: Call }) {
         {draft
           ? (
             <Anchor component={Link} to={`/inbox?draft=${draft}`} size="sm">
-              Look at the draft in the inbox
+              {t.run.lookAtTheDraftIn}
             </Anchor>
           )
           : null}
-        <Text size="xs" c="dimmed">Asked with</Text>
+        <Text size="xs" c="dimmed">{t.run.askedWith}</Text>
         <Json
           value={call.arguments}
-          label={`the arguments of ${call.capability}`}
+          label={t.run.theArgumentsOf(call.capability)}
           most={240}
         />
         {call.error
@@ -68,13 +69,13 @@ function One({ call }: { call: Call }) {
             />
           )
           : call.result === null
-          ? <Text size="xs" c="dimmed">What it answered is what the step answered.</Text>
+          ? <Text size="xs" c="dimmed">{t.run.whatItAnsweredIsWhat}</Text>
           : (
             <>
-              <Text size="xs" c="dimmed">Answered</Text>
+              <Text size="xs" c="dimmed">{t.run.answered}</Text>
               <Json
                 value={call.result}
-                label={`the answer of ${call.capability}`}
+                label={t.run.theAnswerOf(call.capability)}
                 most={240}
               />
             </>

@@ -4,6 +4,7 @@ import { Alert, Group, Stack, Text } from "@mantine/core";
 import { TriangleAlert } from "lucide-react";
 import type { ReactNode } from "react";
 import { CopyButton } from "../../kit/Copy";
+import { t } from "../../strings";
 
 type ErrorDocument = Record<string, unknown>;
 type Finding = { pointer?: string; detail?: string };
@@ -14,12 +15,12 @@ export function ErrorDetails(
   { error, about, children }: { error: ErrorDocument; about: ErrorDocument; children?: ReactNode },
 ) {
   const findings = Array.isArray(error.errors) ? error.errors as Finding[] : [];
-  const title = text(error.title) ?? "It did not work";
+  const title = text(error.title) ?? t.run.itDidNotWork;
   return (
     <Alert color="red" variant="light" icon={<TriangleAlert size={16} />} title={title}>
       <Stack gap="xs">
         <Text size="sm" className="wrap-anywhere">
-          {text(error.detail) ?? "Nothing more was said."}
+          {text(error.detail) ?? t.run.nothingMoreWasSaid}
         </Text>
         {findings.filter((one) => one.detail && one.detail !== error.detail).map((
           one,
@@ -34,7 +35,7 @@ export function ErrorDetails(
           {children}
           <CopyButton
             text={JSON.stringify({ ...about, problem: error }, null, 2)}
-            label="Copy the problem"
+            label={t.run.copyTheProblem}
           />
           {text(error.code) ? <Text size="xs" className="mono">{text(error.code)}</Text> : null}
         </Group>

@@ -8,6 +8,7 @@ import { Json } from "../../kit/Json";
 import { notifyProblem } from "../../kit/useAction";
 import { Section } from "./Section";
 import { escapeInvisible } from "../../kit/format";
+import { t } from "../../strings";
 
 type Shown = Schemas["ArtifactShown"];
 
@@ -19,15 +20,15 @@ const TEXTS = /^(text\/|application\/(json|xml|yaml))/;
 const contentOf = (file: Shown) => `/api/v1/artifacts/${file.id}/content`;
 
 function size(bytes: number): string {
-  if (bytes < 1_000) return `${bytes} bytes`;
+  if (bytes < 1_000) return t.run.bytes(bytes);
   return bytes < 1_000_000
-    ? `${(bytes / 1_000).toFixed(1)} kB`
-    : `${(bytes / 1_000_000).toFixed(1)} MB`;
+    ? t.run.kb((bytes / 1_000).toFixed(1))
+    : t.run.mb((bytes / 1_000_000).toFixed(1));
 }
 
 async function readText(file: Shown): Promise<string> {
   const answer = await fetch(contentOf(file), { credentials: "same-origin" });
-  if (!answer.ok) throw new Error("This file cannot be read any longer.");
+  if (!answer.ok) throw new Error(t.run.thisFileCannotBeRead);
   return await answer.text();
 }
 
@@ -56,7 +57,7 @@ function One({ file }: { file: Shown }) {
               onClick={look}
               aria-expanded={seen}
             >
-              {seen ? "Hide" : "Look"}
+              {seen ? t.run.hide : t.run.look}
             </Button>
           )
           : <Download size={14} aria-hidden />}
@@ -77,7 +78,7 @@ export function Files({ runId, step }: { runId: string; step?: string }) {
   const files = (query.data?.items ?? []).filter((one) => !step || one.step === step);
   if (!files.length) return null;
   return (
-    <Section title="Files">
+    <Section title={t.run.files}>
       <Stack gap="xs">{files.map((file) => <One key={file.id} file={file} />)}</Stack>
     </Section>
   );

@@ -6,6 +6,7 @@ import { CopyIcon } from "../../kit/Copy";
 import { escapeInvisible } from "../../kit/format";
 import { writeLine } from "./keys";
 import type { Line } from "./stepOutput";
+import { t } from "../../strings";
 
 // More lines than this are shown only on request.
 const SHOWN = 1_000;
@@ -35,18 +36,16 @@ export function Output({ lines, stepKey, chosen, choose }: Props) {
   return (
     <>
       <Group justify="space-between" mb={4}>
-        <Text size="xs" c="dimmed">
-          Red lines went to stderr. A number is the address of its line.
-        </Text>
+        <Text size="xs" c="dimmed">{t.run.redLinesWentToStderr}</Text>
         <CopyIcon
           text={lines.map((line) => line.text).join("\n")}
-          label="Copy what it said"
+          label={t.run.copyWhatItSaid}
         />
       </Group>
       {first > 0
         ? (
           <Button size="compact-xs" variant="subtle" onClick={() => setAll(true)}>
-            Show the {first.toLocaleString("en")} lines before
+            {t.run.showTheLinesBefore(first.toLocaleString("en"))}
           </Button>
         )
         : null}
@@ -55,7 +54,7 @@ export function Output({ lines, stepKey, chosen, choose }: Props) {
         ref={place}
         tabIndex={0}
         role="log"
-        aria-label="What it said"
+        aria-label={t.run.whatItSaid}
         onScroll={({ currentTarget: box }) => {
           follows.current = box.scrollHeight - box.scrollTop - box.clientHeight < 40;
         }}
@@ -67,7 +66,7 @@ export function Output({ lines, stepKey, chosen, choose }: Props) {
           >
             <a
               href={writeLine(stepKey, line.number)}
-              aria-label={`Line ${line.number}`}
+              aria-label={t.run.line(line.number)}
               onClick={(event) => {
                 event.preventDefault();
                 choose(line.number);

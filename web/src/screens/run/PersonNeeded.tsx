@@ -6,10 +6,11 @@ import { Link } from "@tanstack/react-router";
 import { Hourglass } from "lucide-react";
 import { api, refresh } from "../../api/client";
 import { useLive } from "../../api/live";
-import { formatCount, isOver } from "../../kit/format";
+import { isOver } from "../../kit/format";
 import { draftOf } from "./Calls";
 import type { Followed } from "./liveRun";
 import type { Timed } from "./timeline";
+import { t } from "../../strings";
 
 /** The unanswered drafts of a run. */
 function useWaitingDrafts(drafts: string[]): string[] {
@@ -41,13 +42,9 @@ export function awaitedOf(run: Pick<Timed, "status" | "steps">): string[] {
 
 function describeDraft(awaited: number, drafts: number): string {
   if (awaited) {
-    return `It waits for a person to approve ${
-      formatCount(awaited, "draft")
-    }, and goes on after that.`;
+    return t.run.itWaitsForAPerson(awaited);
   }
-  return `${formatCount(drafts, "draft")} of it ${
-    drafts > 1 ? "wait" : "waits"
-  } for a person. Nothing leaves before somebody has agreed.`;
+  return t.run.draftOfItWaitsFor(drafts);
 }
 
 /** Where a person must act before it continues, or before something is sent. */
@@ -57,7 +54,7 @@ export function PersonNeeded({ run }: { run: Followed }) {
   const awaited = awaitedOf(run).filter((one) => drafts.includes(one));
   if (!question && !drafts.length) return null;
   const text = question
-    ? "Once somebody has answered, it goes on by itself."
+    ? t.run.onceSomebodyHasAnsweredIt
     : describeDraft(awaited.length, drafts.length);
   return (
     <Alert mb="md" color="yellow" variant="light" icon={<Hourglass size={16} />}>
@@ -69,7 +66,7 @@ export function PersonNeeded({ run }: { run: Followed }) {
           size="compact-md"
           variant="default"
         >
-          {question ? "Answer it" : "Open in the inbox"}
+          {question ? t.run.answerIt : t.run.openInTheInbox}
         </Button>
       </Group>
     </Alert>

@@ -11,11 +11,12 @@ import { notifyDone } from "../../kit/useAction";
 import { indentJson, rawValue } from "../../kit/exactJson";
 import type { Followed } from "./liveRun";
 import { type Edited, replayOf } from "./replayRequest";
+import { t } from "../../strings";
 
 const MODES = [
-  { value: "live", label: "For real" },
-  { value: "verify", label: "Verify mode: nothing is sent outside" },
-  { value: "dry_run", label: "Dry run: nothing is changed" },
+  { value: "live", label: t.run.forReal },
+  { value: "verify", label: t.run.verifyModeNothingIsSent },
+  { value: "dry_run", label: t.run.dryRunNothingIsChanged },
 ];
 
 function Field(
@@ -64,7 +65,7 @@ function Form({ run, text, close }: FormProps) {
       const { data } = await client.POST("/api/v1/runs/{run_id}/replay", { params, body });
       void refresh("/api/v1/runs");
       close();
-      notifyDone("It runs once more.");
+      notifyDone(t.run.itRunsOnceMore);
       if (data) await navigate({ to: `/runs/${data.run_id}` });
     } catch (refusal) {
       setProblem(refusal);
@@ -73,25 +74,23 @@ function Form({ run, text, close }: FormProps) {
   };
   return (
     <Stack>
-      <Text size="sm" c="dimmed">
-        A new run starts at the beginning of the plan. What you do not change is as it was.
-      </Text>
+      <Text size="sm" c="dimmed">{t.run.aNewRunStartsAt}</Text>
       <Group grow align="flex-start">
         <div>
-          <Text size="sm" fw={600} mb={4} id="replay-version">Version</Text>
+          <Text size="sm" fw={600} mb={4} id="replay-version">{t.run.version}</Text>
           <SegmentedControl
             fullWidth
             aria-labelledby="replay-version"
             value={edited.version}
             onChange={(version) => set({ version: version as Edited["version"] })}
-            data={[{ value: "same", label: `As then: ${run.version}` }, {
+            data={[{ value: "same", label: t.run.asThen(run.version) }, {
               value: "active",
-              label: "In force now",
+              label: t.run.inForceNow,
             }]}
           />
         </div>
         <Select
-          label="How"
+          label={t.run.how}
           data={MODES}
           value={edited.mode}
           allowDeselect={false}
@@ -99,25 +98,23 @@ function Form({ run, text, close }: FormProps) {
         />
       </Group>
       <Field
-        label="Inputs"
+        label={t.run.inputs}
         text={edited.inputs}
         set={(inputs) => set({ inputs })}
         wrong={wrong.inputs}
       />
       <Field
-        label="Payload"
+        label={t.run.payload}
         text={edited.payload}
         set={(payload) => set({ payload })}
         wrong={wrong.payload}
       />
-      <Text size="xs" c="dimmed">
-        With another payload and the same inputs, the trigger makes the inputs anew from it.
-      </Text>
+      <Text size="xs" c="dimmed">{t.run.withAnotherPayloadAndThe}</Text>
       {problem ? <ProblemNote problem={problem} /> : null}
       <Group justify="flex-end" gap="xs">
-        <Button variant="default" onClick={close}>Cancel</Button>
+        <Button variant="default" onClick={close}>{t.run.cancel}</Button>
         <Button onClick={() => void start()} loading={busy} disabled={!body}>
-          Start the replay
+          {t.run.startTheReplay}
         </Button>
       </Group>
     </Stack>
@@ -129,7 +126,7 @@ export function Replay(
 ) {
   const written = useRawResponse(`/api/v1/runs/${run.id}`, { enabled: opened });
   return (
-    <Modal opened={opened} onClose={close} title="Replay this run" size="lg">
+    <Modal opened={opened} onClose={close} title={t.run.replayThisRun} size="lg">
       {opened
         ? (
           <QueryResult of={written}>

@@ -21,6 +21,7 @@ import type { StepOutput } from "./stepOutput";
 import { StepPane } from "./StepPane";
 import { Waterfall } from "./Waterfall";
 import { RunPane } from "./RunPane";
+import { t } from "../../strings";
 
 // Longer lists are collapsed until opened.
 const OPEN_UP_TO = 12;
@@ -39,7 +40,7 @@ function Following({ runId }: { runId: string }) {
   if (!run) {
     return (
       <>
-        <PageHead title="Run" back={{ to: "/runs", label: "Runs" }} />
+        <PageHead title={t.run.run} back={{ to: "/runs", label: t.run.runs }} />
         <QueryResult of={asked} lines={6}>{() => null}</QueryResult>
       </>
     );
@@ -50,13 +51,13 @@ function Following({ runId }: { runId: string }) {
 function Gone() {
   return (
     <>
-      <PageHead title="Run" back={{ to: "/runs", label: "Runs" }} />
+      <PageHead title={t.run.run} back={{ to: "/runs", label: t.run.runs }} />
       <Empty
         icon={SearchX}
-        title="There is no such run"
-        actions={<Button component={Link} to="/runs">Look at all runs</Button>}
+        title={t.run.thereIsNoSuchRun}
+        actions={<Button component={Link} to="/runs">{t.run.lookAtAllRuns}</Button>}
       >
-        It was in another workspace, or its time to be kept is over.
+        {t.run.itWasInAnotherWorkspace}
       </Empty>
     </>
   );
@@ -167,7 +168,7 @@ function useRows(run: Followed, now: number, isOpen: (key: string) => boolean) {
     const whole: Row = {
       key: "@run",
       step: "",
-      name: "The whole run",
+      name: t.run.theWholeRun,
       item: "",
       action: "",
       depth: 0,

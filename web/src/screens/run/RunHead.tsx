@@ -15,7 +15,6 @@ import { Status } from "../../kit/Status";
 import {
   capitalize,
   describeMode,
-  formatCount,
   formatDateTime,
   formatDuration,
   formatUsd,
@@ -29,12 +28,13 @@ import { PersonNeeded, questionOf } from "./PersonNeeded";
 import { Replay } from "./Replay";
 import { runDuration } from "./timeline";
 import { ErrorDetails } from "./ErrorDetails";
+import { t } from "../../strings";
 
 const STARTED: Record<string, string> = {
-  manual: "started manually",
-  schedule: "started by its schedule",
-  webhook: "started by its webhook",
-  event: "started by an event",
+  manual: t.run.startedManually,
+  schedule: t.run.startedByItsSchedule,
+  webhook: t.run.startedByItsWebhook,
+  event: t.run.startedByAnEvent,
 };
 
 function Facts({ run, now }: { run: Followed; now: number }) {
@@ -42,12 +42,12 @@ function Facts({ run, now }: { run: Followed; now: number }) {
   const lasted = took === null ? null : formatDuration(took);
   const texts = [
     run.replay_of
-      ? "a replay"
-      : capitalize(STARTED[run.trigger_type] ?? `started by ${humanize(run.trigger_type)}`),
+      ? t.run.aReplay
+      : capitalize(STARTED[run.trigger_type] ?? t.run.startedBy(humanize(run.trigger_type))),
     formatDateTime(run.created_at),
-    lasted ? `${isOver(run.status) ? "took" : "for"} ${lasted}` : null,
+    lasted ? `${isOver(run.status) ? t.run.took : t.run.for} ${lasted}` : null,
     run.cost_usd ? formatUsd(run.cost_usd) : null,
-    run.attempt > 1 ? `taken up ${formatCount(run.attempt - 1, "time")} again` : null,
+    run.attempt > 1 ? t.run.takenUpTimeAgain(run.attempt - 1) : null,
   ];
   return (
     <>
@@ -59,7 +59,7 @@ function Facts({ run, now }: { run: Followed; now: number }) {
         size="sm"
         underline="always"
       >
-        version {run.version}
+        {t.run.version2(run.version)}
       </Anchor>
     </>
   );
@@ -71,23 +71,23 @@ function useRunActions(run: Followed) {
   const params = { path: { run_id: run.id } };
   const cancel = async () => {
     const yes = await confirm({
-      title: "Stop this run?",
-      message: "What it has done so far stays done. It can be gone on with later.",
-      yes: "Stop it",
+      title: t.run.stopThisRun,
+      message: t.run.whatItHasDoneSo,
+      yes: t.run.stopIt,
       dangerous: true,
     });
     if (yes) {
       await act(async () => {
         await client.POST("/api/v1/runs/{run_id}/cancel", { params });
         await refresh("/api/v1/runs");
-      }, "The run is being stopped.");
+      }, t.run.theRunIsBeingStopped);
     }
   };
   const retry = () =>
     act(async () => {
       await client.POST("/api/v1/runs/{run_id}/retry", { params });
       await refresh("/api/v1/runs");
-    }, "It goes on from the step that failed.");
+    }, t.run.itGoesOnFromThe);
   return { busy, cancel, retry };
 }
 
@@ -100,7 +100,7 @@ function RunActions({ run }: { run: Followed }) {
   const path = `/api/v1/runs/${run.id}`;
   const copyLink = async () => {
     await navigator.clipboard.writeText(location.href);
-    notifyDone("The link is copied.");
+    notifyDone(t.run.theLinkIsCopied);
   };
   return (
     <>
@@ -112,7 +112,7 @@ function RunActions({ run }: { run: Followed }) {
             loading={busy}
             onClick={() => void cancel()}
           >
-            Cancel
+            {t.run.cancel}
           </Button>
         )
         : null}
@@ -123,7 +123,7 @@ function RunActions({ run }: { run: Followed }) {
             loading={busy}
             onClick={() => void retry()}
           >
-            Retry from the failed step
+            {t.run.retryFromTheFailedStep}
           </Button>
         )
         : null}
@@ -134,13 +134,13 @@ function RunActions({ run }: { run: Followed }) {
             leftSection={<RotateCcw size={16} />}
             onClick={() => setReplaying(true)}
           >
-            Replay
+            {t.run.replay}
           </Button>
         )
         : null}
       <Menu position="bottom-end" shadow="md">
         <Menu.Target>
-          <Button variant="default" rightSection={<ChevronDown size={14} />}>More</Button>
+          <Button variant="default" rightSection={<ChevronDown size={14} />}>{t.run.more}</Button>
         </Menu.Target>
         <Menu.Dropdown>
           {mayEdit
@@ -150,27 +150,27 @@ function RunActions({ run }: { run: Followed }) {
                 to={`/automations/${run.automation_id}/edit?run=${run.id}`}
                 leftSection={<PencilLine size={15} />}
               >
-                Load into the editor
+                {t.run.loadIntoTheEditor}
               </Menu.Item>
             )
             : null}
           <Menu.Item leftSection={<Link2 size={15} />} onClick={() => void copyLink()}>
-            Copy the link to this view
+            {t.run.copyTheLinkToThis}
           </Menu.Item>
         </Menu.Dropdown>
       </Menu>
       <CopyAs
         operations={[
-          { label: "Read this run", operation: { method: "GET", path } },
+          { label: t.run.readThisRun, operation: { method: "GET", path } },
           {
-            label: "Replay it",
+            label: t.run.replayIt,
             operation: {
               method: "POST",
               path: `${path}/replay`,
               body: { version: "same" },
             },
           },
-          { label: "Watch it", operation: { method: "GET", path: `${path}/stream` } },
+          { label: t.run.watchIt, operation: { method: "GET", path: `${path}/stream` } },
         ]}
       />
       <Replay run={run} opened={replaying} close={() => setReplaying(false)} />
@@ -192,7 +192,7 @@ function Broken({ run, choose }: { run: Followed; choose: (key: string) => void 
       {story.step
         ? (
           <Button size="compact-sm" variant="default" onClick={() => choose(story.step!)}>
-            Look at {story.step}
+            {t.run.lookAt(story.step)}
           </Button>
         )
         : null}
@@ -214,9 +214,9 @@ export function RunHead(
   // The failed step shows its problem itself while it is selected.
   const apart = run.error && (!story.step || chosen !== story.step);
   const headline = run.halted && run.status !== "running"
-    ? "It is held."
+    ? t.run.itIsHeld
     : questionOf(run)
-    ? "It waits for a person's answer."
+    ? t.run.itWaitsForAPersons
     : story.headline;
   const text = [headline, story.trial, apart ? null : story.because].filter(Boolean).join(
     " ",
@@ -227,7 +227,7 @@ export function RunHead(
         title={run.automation}
         back={{
           to: `/automations/${run.automation_id}/runs`,
-          label: "Runs of this automation",
+          label: t.run.runsOfThisAutomation,
         }}
         beside={
           <>
@@ -255,11 +255,7 @@ export function RunHead(
         )
         : null}
       {!connected && !isOver(run.status)
-        ? (
-          <Text size="sm" c="dimmed" mb="sm">
-            The connection is gone; what happens now shows up when it is back.
-          </Text>
-        )
+        ? <Text size="sm" c="dimmed" mb="sm">{t.run.theConnectionIsGoneWhat}</Text>
         : null}
     </>
   );

@@ -3,10 +3,11 @@
 import { Anchor, Card, Group, Stack, Table, Text, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { Json } from "../../kit/Json";
-import { formatCount, formatUsd, isOver } from "../../kit/format";
+import { formatUsd, isOver } from "../../kit/format";
 import { Files } from "./Files";
 import type { Followed } from "./liveRun";
 import { Section } from "./Section";
+import { t } from "../../strings";
 
 function Lineage({ run }: { run: Followed }) {
   if (!run.replay_of && !run.parent_id) return null;
@@ -15,14 +16,14 @@ function Lineage({ run }: { run: Followed }) {
       {run.replay_of
         ? (
           <Anchor component={Link} to={`/runs/${run.replay_of}`} size="sm">
-            The run that it repeats
+            {t.run.theRunThatItRepeats}
           </Anchor>
         )
         : null}
       {run.parent_id
         ? (
           <Anchor component={Link} to={`/runs/${run.parent_id}`} size="sm">
-            The run that started it
+            {t.run.theRunThatStartedIt}
           </Anchor>
         )
         : null}
@@ -33,15 +34,15 @@ function Lineage({ run }: { run: Followed }) {
 function Usage({ run }: { run: Followed }) {
   if (!run.usage.length) return null;
   return (
-    <Section title="What it asked of models">
+    <Section title={t.run.whatItAskedOfModels}>
       <Table.ScrollContainer minWidth={360} type="native">
         <Table fz="sm" verticalSpacing={6}>
           <Table.Thead>
             <Table.Tr>
-              <Table.Th>Step</Table.Th>
-              <Table.Th>Model</Table.Th>
-              <Table.Th ta="right">Tokens</Table.Th>
-              <Table.Th ta="right">Cost</Table.Th>
+              <Table.Th>{t.run.step2}</Table.Th>
+              <Table.Th>{t.run.model}</Table.Th>
+              <Table.Th ta="right">{t.run.tokens}</Table.Th>
+              <Table.Th ta="right">{t.run.cost}</Table.Th>
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
@@ -52,7 +53,7 @@ function Usage({ run }: { run: Followed }) {
                 <Table.Td className="mono">{one.step}</Table.Td>
                 <Table.Td>
                   {one.model}
-                  {one.reported ? " (its own word)" : ""}, {formatCount(one.asks, "ask")}
+                  {one.reported ? t.run.itsOwnWord : ""}, {t.counts.asks(one.asks)}
                 </Table.Td>
                 <Table.Td ta="right" className="numbers">
                   {(one.input_tokens + one.output_tokens).toLocaleString("en")}
@@ -73,7 +74,7 @@ function PretendedCalls({ run }: { run: Followed }) {
   const calls = run.story.suppressed ?? [];
   if (!calls.length) return null;
   return (
-    <Section title="What it only pretended to do">
+    <Section title={t.run.whatItOnlyPretendedTo}>
       <Stack gap={6}>
         {calls.map((one, at) => (
           <details key={at}>
@@ -82,7 +83,7 @@ function PretendedCalls({ run }: { run: Followed }) {
             </summary>
             <Json
               value={one.arguments}
-              label={`what ${one.capability} would have been given`}
+              label={t.run.whatWouldHaveBeenGiven(one.capability)}
               most={240}
             />
           </details>
@@ -104,35 +105,33 @@ export function RunPane({ run }: { run: Followed }) {
       radius="lg"
       p="md"
       component="section"
-      aria-label="The whole run"
+      aria-label={t.run.theWholeRun}
       tabIndex={-1}
       id="run-pane"
     >
       <Stack gap="md">
-        <Title order={2} size="h4">The whole run</Title>
+        <Title order={2} size="h4">{t.run.theWholeRun}</Title>
         <Lineage run={run} />
         {silent
           ? (
             <Text size="sm" c="dimmed">
-              {isOver(run.status)
-                ? "It answered nothing."
-                : "What it answers appears here when it is over."}
+              {isOver(run.status) ? t.run.itAnsweredNothing : t.run.whatItAnswersAppearsHere}
             </Text>
           )
           : (
-            <Section title="What it answered">
-              <Json value={run.output} label="the answer of the run" />
+            <Section title={t.run.whatItAnswered}>
+              <Json value={run.output} label={t.run.theAnswerOfTheRun} />
             </Section>
           )}
         <PretendedCalls run={run} />
         {isEmpty(run.inputs) ? null : (
-          <Section title="Its inputs">
-            <Json value={run.inputs} label="its inputs" />
+          <Section title={t.run.itsInputs}>
+            <Json value={run.inputs} label={t.run.itsInputs2} />
           </Section>
         )}
         {isEmpty(run.payload) ? null : (
-          <Section title="What its trigger brought">
-            <Json value={run.payload} label="its payload" />
+          <Section title={t.run.whatItsTriggerBrought}>
+            <Json value={run.payload} label={t.run.itsPayload} />
           </Section>
         )}
         <Usage run={run} />

@@ -17,6 +17,7 @@ import { type Attempt, type Row, rowDuration } from "./timeline";
 import { agentOf, linesOf, type StepOutput, tryKey } from "./stepOutput";
 import { Section } from "./Section";
 import { ErrorDetails } from "./ErrorDetails";
+import { t } from "../../strings";
 
 type Props = {
   run: Followed;
@@ -35,10 +36,10 @@ function Waiting({ shown, drafts }: { shown: Attempt | undefined; drafts: string
   if (!question && !drafts.length) return null;
   const to = question ? `/inbox?item=${question}` : `/inbox?draft=${drafts[0]}`;
   const texts = question
-    ? "Answer the question"
+    ? t.run.answerTheQuestion
     : drafts.length > 1
-    ? "Look at the drafts"
-    : "Look at the draft";
+    ? t.run.lookAtTheDrafts
+    : t.run.lookAtTheDraft;
   return <Button component={Link} to={to} size="compact-md" variant="light">{texts}</Button>;
 }
 
@@ -55,8 +56,8 @@ function costOf(run: Followed, row: Row): number {
 /** As in the timeline: including waits; with several attempts, the selected one. */
 const describeDuration = (row: Row, shown: Attempt): string =>
   row.tries.length > 1
-    ? `this try took ${formatDuration(shown.ms / 1000)}`
-    : `took ${formatDuration(rowDuration(row) ?? shown.ms / 1000)}`;
+    ? t.run.thisTryTook(formatDuration(shown.ms / 1000))
+    : t.run.took2(formatDuration(rowDuration(row) ?? shown.ms / 1000));
 
 function Facts({ run, row, shown }: { run: Followed; row: Row; shown: Attempt | undefined }) {
   const cost = costOf(run, row);
@@ -65,18 +66,18 @@ function Facts({ run, row, shown }: { run: Followed; row: Row; shown: Attempt | 
     humanize(row.action || "step"),
     shown && shown.status !== "waiting" ? describeDuration(row, shown) : null,
     shown
-      ? `${shown.status === "waiting" ? "waits since" : "ended"} ${
+      ? `${shown.status === "waiting" ? t.run.waitsSince : t.run.ended} ${
         formatDateTime(shown.finished_at)
       }`
       : null,
-    shown?.until ? `until ${formatDateTime(shown.until)}` : null,
+    shown?.until ? t.run.until(formatDateTime(shown.until)) : null,
     cost ? formatUsd(cost) : null,
     process?.exit_code !== undefined && process.exit_code !== null
-      ? `exit code ${process.exit_code}`
+      ? t.run.exitCode(process.exit_code)
       : null,
-    process?.reason ? `ended from outside: ${humanize(process.reason)}` : null,
-    process?.cpu_ms ? `${formatDuration(process.cpu_ms / 1000)} of CPU` : null,
-    process?.peak_kb ? `${Math.round(process.peak_kb / 1024)} MB at most` : null,
+    process?.reason ? t.run.endedFromOutside(humanize(process.reason)) : null,
+    process?.cpu_ms ? t.run.ofCpu(formatDuration(process.cpu_ms / 1000)) : null,
+    process?.peak_kb ? t.run.mbAtMost(Math.round(process.peak_kb / 1024)) : null,
   ];
   return <Text size="sm" c="dimmed">{facts.filter(Boolean).join(" · ")}</Text>;
 }
@@ -107,7 +108,7 @@ function Head(
         </Group>
         <Group gap="xs">
           <Waiting shown={shown} drafts={drafts} />
-          <CopyButton text={link} label="Copy link" />
+          <CopyButton text={link} label={t.run.copyLink} />
         </Group>
       </Group>
       {row.plan?.description ? <Text size="sm" mt={4}>{row.plan.description}</Text> : null}
@@ -118,10 +119,10 @@ function Head(
 
 function NoOutput({ row }: { row: Row }) {
   const texts: Record<string, string> = {
-    planned: "Its turn has not come yet.",
-    not_reached: "The run ended before its turn came.",
-    skipped: "Its condition was not met, so it was left out.",
-    under_way: "It is under way. What it says and answers appears here.",
+    planned: t.run.itsTurnHasNotCome,
+    not_reached: t.run.theRunEndedBeforeIts,
+    skipped: t.run.itsConditionWasNotMet,
+    under_way: t.run.itIsUnderWayWhat,
   };
   return texts[row.status] ? <Text size="sm" c="dimmed">{texts[row.status]}</Text> : null;
 }
@@ -132,7 +133,7 @@ function AttemptTabs(
   if (row.tries.length < 2 || !shown) return null;
   const data = row.tries.map((one, at) => ({
     value: String(at + 1),
-    label: `Try ${at + 1}: ${describeStatus(one.status === "retrying" ? "failed" : one.status)}`,
+    label: t.run.try(at + 1, describeStatus(one.status === "retrying" ? "failed" : one.status)),
   }));
   return (
     <SegmentedControl
@@ -140,7 +141,7 @@ function AttemptTabs(
       data={data}
       value={String(row.tries.indexOf(shown) + 1)}
       onChange={(value) => choose(Number(value))}
-      aria-label="Which try"
+      aria-label={t.run.whichTry}
     />
   );
 }
@@ -165,7 +166,7 @@ export function StepPane({ run, row, output: said, attempt, setAttempt, line, ch
       radius="lg"
       p="md"
       component="section"
-      aria-label={`Step ${row.key}`}
+      aria-label={t.run.step(row.key)}
       tabIndex={-1}
       id="run-pane"
     >
@@ -189,7 +190,7 @@ export function StepPane({ run, row, output: said, attempt, setAttempt, line, ch
         <NoOutput row={row} />
         {lines.length
           ? (
-            <Section title="What it said">
+            <Section title={t.run.whatItSaid}>
               <Output
                 lines={lines}
                 stepKey={row.key}
@@ -202,7 +203,7 @@ export function StepPane({ run, row, output: said, attempt, setAttempt, line, ch
         {agent.length || transcripts.length
           ? (
             <Section
-              title="What its agent did"
+              title={t.run.whatItsAgentDid}
               right={transcripts.map((one) => (
                 <Anchor
                   key={one.artifact_id}
@@ -210,7 +211,7 @@ export function StepPane({ run, row, output: said, attempt, setAttempt, line, ch
                   href={`/api/v1/artifacts/${one.artifact_id}/content`}
                   download
                 >
-                  Whole transcript
+                  {t.run.wholeTranscript}
                 </Anchor>
               ))}
             >
@@ -221,14 +222,14 @@ export function StepPane({ run, row, output: said, attempt, setAttempt, line, ch
         {shown && shown.status !== "waiting" && shown.output !== undefined &&
             shown.output !== null
           ? (
-            <Section title="What it answered">
-              <Json value={shown.output} label={`the answer of ${row.key}`} />
+            <Section title={t.run.whatItAnswered}>
+              <Json value={shown.output} label={t.run.theAnswerOf(row.key)} />
             </Section>
           )
           : null}
         {calls.length
           ? (
-            <Section title="What it called">
+            <Section title={t.run.whatItCalled}>
               <Calls calls={calls} />
             </Section>
           )
@@ -236,10 +237,10 @@ export function StepPane({ run, row, output: said, attempt, setAttempt, line, ch
         <Files runId={run.id} step={row.step} />
         {row.plan
           ? (
-            <Section title="What the plan asks of it">
+            <Section title={t.run.whatThePlanAsksOf}>
               <Json
                 value={row.plan.config}
-                label={`what the plan asks of ${row.key}`}
+                label={t.run.whatThePlanAsksOf2(row.key)}
                 most={280}
               />
             </Section>

@@ -4,9 +4,10 @@ import { Card, Group, Text } from "@mantine/core";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { ChevronDown, ChevronRight, Flag } from "lucide-react";
 import { memo, useEffect, useRef } from "react";
-import { escapeInvisible, formatCount, formatDuration } from "../../kit/format";
+import { escapeInvisible, formatDuration } from "../../kit/format";
 import { ActionIcon, describeStatus, SEGMENT_LABELS, StatusIcon } from "./icons";
 import { type Row, rowDuration, type Segment, type SegmentKind } from "./timeline";
+import { t } from "../../strings";
 
 const HEIGHT = 36;
 
@@ -50,7 +51,7 @@ type RowProps = Pick<Props, "scale" | "choose"> & { row: Row; chosen: boolean };
 
 function RowButton({ row, scale, chosen, choose }: RowProps) {
   const time = rowDuration(row);
-  const tries = row.tries.length > 1 ? `, ${formatCount(row.tries.length, "try", "tries")}` : "";
+  const tries = row.tries.length > 1 ? `, ${t.counts.tries(row.tries.length)}` : "";
   return (
     <button
       type="button"
@@ -74,7 +75,7 @@ function RowButton({ row, scale, chosen, choose }: RowProps) {
           {tries
             ? (
               <Text span c="dimmed" size="xs">
-                {`  ${formatCount(row.tries.length, "try", "tries")}`}
+                {`  ${t.counts.tries(row.tries.length)}`}
               </Text>
             )
             : null}
@@ -91,7 +92,7 @@ const Line = memo(RowButton);
 function Fold({ row, open, fold }: { row: Row; open: boolean; fold: (key: string) => void }) {
   if (!row.inside) return <span className="run-fold" aria-hidden />;
   const Icon = open ? ChevronDown : ChevronRight;
-  const label = `${open ? "Hide" : "Show"} what is inside of ${row.name}`;
+  const label = t.run.hideWhatIsInsideOf(open, row.name);
   return (
     <button
       type="button"
@@ -150,7 +151,7 @@ export function Waterfall(props: Props) {
       p="sm"
       className="run-timeline"
       component="section"
-      aria-label="Timeline"
+      aria-label={t.run.timeline}
     >
       <div className="run-axis" aria-hidden style={{ paddingLeft: folds ? 32 : 8 }}>
         <span />

@@ -29,6 +29,7 @@ import {
 } from "lucide-react";
 import { humanize } from "../../kit/format";
 import type { SegmentKind } from "./timeline";
+import { t } from "../../strings";
 
 const ACTIONS: Record<string, LucideIcon> = {
   agent: Bot,
@@ -69,10 +70,10 @@ const STATUSES: Record<string, [LucideIcon, string]> = {
 };
 
 const WORDS: Record<string, string> = {
-  retrying: "waits to try again",
-  under_way: "under way",
-  planned: "still to come",
-  not_reached: "not reached",
+  retrying: t.run.waitsToTryAgain,
+  under_way: t.run.underWay,
+  planned: t.run.stillToCome,
+  not_reached: t.run.notReached,
 };
 export const describeStatus = (status: string) => WORDS[status] ?? humanize(status);
 
@@ -88,11 +89,11 @@ export function StatusIcon({ status }: { status: string }) {
 }
 
 export const SEGMENT_LABELS: Record<SegmentKind, string> = {
-  queue: "in line for a worker",
-  work: "at work",
-  failed: "a try that failed",
-  wait: "waits",
-  retry: "until the next try",
-  under_way: "under way",
-  broken_off: "broken off, then gone on with",
+  queue: t.run.inLineForAWorker,
+  work: t.run.atWork,
+  failed: t.run.aTryThatFailed,
+  wait: t.run.waits,
+  retry: t.run.untilTheNextTry,
+  under_way: t.run.underWay,
+  broken_off: t.run.brokenOffThenGoneOn,
 };

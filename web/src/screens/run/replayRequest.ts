@@ -3,6 +3,7 @@
 import type { Schemas } from "../../api/client";
 import { isObject } from "../../form/pointers";
 import { parseJson } from "../../form/text";
+import { t } from "../../strings";
 
 export type Edited = {
   inputs: string;
@@ -28,7 +29,7 @@ export function replayOf(before: Edited, edited: Edited): {
   const payload = parsed(edited.payload, before.payload);
   const fits = !("value" in inputs) || isObject(inputs.value);
   const wrong = {
-    inputs: inputs.wrong ?? (fits ? undefined : "Inputs are an object, with a key for each."),
+    inputs: inputs.wrong ?? (fits ? undefined : t.run.inputsAreAnObjectWith),
     payload: payload.wrong,
   };
   if (wrong.inputs || wrong.payload) return { wrong };

@@ -4,6 +4,7 @@
 import type { Schemas } from "../../api/client";
 import { keyOf } from "./keys";
 import type { PlanStep } from "./plan";
+import { t } from "../../strings";
 
 export type Attempt = Omit<Schemas["StepShape"], "output" | "process"> & {
   output?: unknown;
@@ -226,7 +227,7 @@ function addItem(
     key,
     step: step.id,
     item,
-    name: `Item ${lastOf(item) + 1}`,
+    name: t.run.item(lastOf(item) + 1),
     action: "item",
     depth,
     status: ["failed", "partly_failed"].find(found) ?? "succeeded",

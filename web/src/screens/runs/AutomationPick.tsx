@@ -3,6 +3,7 @@
 import { Select } from "@mantine/core";
 import { useState } from "react";
 import { api } from "../../api/client";
+import { t } from "../../strings";
 
 type Props = { value: string | undefined; onChange: (id: string | undefined) => void };
 
@@ -21,8 +22,8 @@ export function AutomationPick({ value, onChange }: Props) {
   }
   return (
     <Select
-      aria-label="Any automation"
-      placeholder="Any automation"
+      aria-label={t.runs.anyAutomation}
+      placeholder={t.runs.anyAutomation}
       data={data}
       value={value ?? null}
       onChange={(id) => onChange(id ?? undefined)}
@@ -31,7 +32,7 @@ export function AutomationPick({ value, onChange }: Props) {
       // The server has already searched, including goals.
       filter={({ options }) => options}
       onSearchChange={setText}
-      nothingFoundMessage="None is called so"
+      nothingFoundMessage={t.runs.noneIsCalledSo}
       style={{ flex: "1 1 14rem" }}
     />
   );

@@ -6,8 +6,8 @@ import { useState } from "react";
 import { client, refresh } from "../../api/client";
 import { sentence } from "../../api/problem";
 import { useConfirm } from "../../kit/Confirm";
-import { formatCount } from "../../kit/format";
 import type { RunSummary } from "./listQuery";
+import { t } from "../../strings";
 
 type Going = { done: number; all: number; problems: string[] };
 
@@ -17,11 +17,9 @@ export function BulkReplay({ runs, clear }: { runs: RunSummary[]; clear: () => v
   const busy = going !== null && going.done < going.all;
   const start = async () => {
     const yes = await confirm({
-      title: `Replay ${formatCount(runs.length, "run")}?`,
-      message:
-        "Each is started once more with what it was given, by the version that is in force " +
-        "now. They are new runs: what the first ones sent before they failed may be sent again.",
-      yes: "Replay them",
+      title: t.runs.replayRun(runs.length),
+      message: t.runs.eachIsStartedOnceMore,
+      yes: t.runs.replayThem,
     });
     if (!yes) return;
     const answer: Going = { done: 0, all: runs.length, problems: [] };
@@ -48,9 +46,9 @@ export function BulkReplay({ runs, clear }: { runs: RunSummary[]; clear: () => v
       <Group justify="space-between">
         <Text size="sm">
           {going
-            ? `${going.done} of ${formatCount(going.all, "run")} handed in` +
-              (going.problems.length ? `, ${going.problems.length} refused` : "")
-            : `${formatCount(runs.length, "failed run")} chosen`}
+            ? t.runs.ofRunHandedIn(going.done, going.all) +
+              (going.problems.length ? t.runs.refused(going.problems.length) : "")
+            : t.runs.failedRunChosen(runs.length)}
         </Text>
         <Group gap="xs">
           {going && !busy
@@ -60,7 +58,7 @@ export function BulkReplay({ runs, clear }: { runs: RunSummary[]; clear: () => v
                 variant="default"
                 onClick={() => setGoing(null)}
               >
-                Close
+                {t.runs.close}
               </Button>
             )
             : null}
@@ -68,14 +66,14 @@ export function BulkReplay({ runs, clear }: { runs: RunSummary[]; clear: () => v
             ? (
               <>
                 <Button size="compact-sm" variant="default" onClick={clear}>
-                  Choose none
+                  {t.runs.chooseNone}
                 </Button>
                 <Button
                   size="compact-sm"
                   leftSection={<RotateCcw size={14} />}
                   onClick={() => void start()}
                 >
-                  Replay…
+                  {t.runs.replay}
                 </Button>
               </>
             )
@@ -87,7 +85,7 @@ export function BulkReplay({ runs, clear }: { runs: RunSummary[]; clear: () => v
           <Progress
             mt="xs"
             value={(going.done / going.all) * 100}
-            aria-label="Runs handed in"
+            aria-label={t.runs.runsHandedIn}
           />
         )
         : null}

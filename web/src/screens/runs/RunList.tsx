@@ -32,6 +32,7 @@ import {
   runStatus,
 } from "../../kit/format";
 import { canReplay, describeOrigin, type Query, type RunSummary } from "./listQuery";
+import { t } from "../../strings";
 
 const A_PAGE = 30;
 
@@ -58,7 +59,7 @@ function What({ run, named }: LineProps) {
         className="wrap-anywhere"
       >
         {named ? escapeInvisible(run.automation) : capitalize(became || humanize(run.status))}
-        <VisuallyHidden>, run of {formatDateTime(run.created_at)}</VisuallyHidden>
+        <VisuallyHidden>{t.runs.runOf(formatDateTime(run.created_at))}</VisuallyHidden>
       </Anchor>
       <Text size="xs" c="dimmed">
         {[named ? capitalize(became) : "", capitalize(describeOrigin(run))].filter(Boolean).join(
@@ -79,9 +80,10 @@ function Line({ run, named, choosing }: LineProps) {
             checked={choosing.chosen.has(run.id)}
             disabled={!canReplay(run)}
             onChange={(event) => choosing.choose(run, event.currentTarget.checked)}
-            aria-label={`Choose the run of ${escapeInvisible(run.automation)}, ${
-              formatDateTime(run.created_at)
-            }`}
+            aria-label={t.runs.chooseTheRunOf(
+              escapeInvisible(run.automation),
+              formatDateTime(run.created_at),
+            )}
           />
         )
         : null}
@@ -142,7 +144,7 @@ export function RunList({ query, named = false, none, choosing, most }: Props) {
                     loading={pages.isFetchingNextPage}
                     onClick={() => void pages.fetchNextPage()}
                   >
-                    Show more
+                    {t.runs.showMore}
                   </Button>
                 </Group>
               )

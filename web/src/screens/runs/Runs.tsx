@@ -15,6 +15,7 @@ import { MODES, parseQuery, type RunSummary, STATUSES } from "./listQuery";
 import { AutomationPick } from "./AutomationPick";
 import { BulkReplay } from "./BulkReplay";
 import { RunList } from "./RunList";
+import { t } from "../../strings";
 
 const nowhere = () => null;
 
@@ -23,19 +24,19 @@ function NoRuns({ narrowed, clear }: { narrowed: boolean; clear: () => void }) {
     ? (
       <Empty
         icon={Activity}
-        title="No run is like that"
-        actions={<Button variant="default" onClick={clear}>Show all runs</Button>}
+        title={t.runs.noRunIsLikeThat}
+        actions={<Button variant="default" onClick={clear}>{t.runs.showAllRuns}</Button>}
       >
-        Other filters may find it. Runs are kept for as long as their automation says.
+        {t.runs.otherFiltersMayFindIt}
       </Empty>
     )
     : (
       <Empty
         icon={Activity}
-        title="Nothing has run yet"
-        actions={<Button component={Link} to="/automations">Go to the automations</Button>}
+        title={t.runs.nothingHasRunYet}
+        actions={<Button component={Link} to="/automations">{t.runs.goToTheAutomations}</Button>}
       >
-        Each time an automation is started, by a trigger or by hand, its run shows up here at once.
+        {t.runs.eachTimeAnAutomationIs}
       </Empty>
     );
 }
@@ -59,11 +60,11 @@ export default function Runs() {
   return (
     <>
       <PageHead
-        title="Runs"
-        sub="Everything that ran here, or runs now, the newest first."
+        title={t.runs.runs}
+        sub={t.runs.everythingThatRanHereOr}
         right={
           <CopyAs
-            operations={[{ label: "List runs", operation: { method: "GET", path } }]}
+            operations={[{ label: t.runs.listRuns, operation: { method: "GET", path } }]}
           />
         }
       />
@@ -76,14 +77,14 @@ export default function Runs() {
           values={values}
           change={change}
           name="status"
-          label="Any status"
+          label={t.runs.anyStatus}
           choices={STATUSES}
         />
         <Pick
           values={values}
           change={change}
           name="mode"
-          label="Any kind"
+          label={t.runs.anyKind}
           choices={MODES}
         />
       </Group>

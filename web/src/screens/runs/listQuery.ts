@@ -4,26 +4,27 @@ import type { Schemas } from "../../api/client";
 import type { operations } from "../../api/schema";
 import type { Choice } from "../automations/listQuery";
 import { describeMode, humanize, isOver } from "../../kit/format";
+import { t } from "../../strings";
 
 export type Query = NonNullable<operations["get_runs"]["parameters"]["query"]>;
 export type RunSummary = Schemas["RunSummary"];
 type Values = Record<string, string | undefined>;
 
 export const STATUSES: Choice[] = [
-  { value: "running", label: "Running" },
-  { value: "waiting", label: "Waiting" },
-  { value: "pending", label: "Pending" },
-  { value: "succeeded", label: "Succeeded" },
-  { value: "failed", label: "Failed" },
-  { value: "timed_out", label: "Timed out" },
-  { value: "dead", label: "Dead" },
-  { value: "cancelled", label: "Cancelled" },
-  { value: "skipped", label: "Skipped" },
+  { value: "running", label: t.runs.running },
+  { value: "waiting", label: t.runs.waiting },
+  { value: "pending", label: t.runs.pending },
+  { value: "succeeded", label: t.runs.succeeded },
+  { value: "failed", label: t.runs.failed },
+  { value: "timed_out", label: t.runs.timedOut },
+  { value: "dead", label: t.runs.dead },
+  { value: "cancelled", label: t.runs.cancelled },
+  { value: "skipped", label: t.runs.skipped },
 ];
 export const MODES: Choice[] = [
-  { value: "live", label: "For real" },
-  { value: "dry_run", label: "Dry run" },
-  { value: "verify", label: "Verify mode" },
+  { value: "live", label: t.runs.forReal },
+  { value: "dry_run", label: t.runs.dryRun },
+  { value: "verify", label: t.runs.verifyMode },
 ];
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -46,9 +47,9 @@ export function describeOrigin(run: RunSummary): string {
   const by = run.replay_of
     ? "replay"
     : run.trigger_type === "manual"
-    ? "by hand"
+    ? t.runs.byHand
     : humanize(run.trigger_type);
-  return [by, describeMode(run.mode), `version ${run.version}`].filter(Boolean).join(" · ");
+  return [by, describeMode(run.mode), t.runs.version(run.version)].filter(Boolean).join(" · ");
 }
 
 const LOST = new Set(["failed", "timed_out", "dead"]);

@@ -6,6 +6,7 @@ import { ProblemNote } from "../../kit/QueryResult";
 import { useSubmit } from "../../kit/formErrors";
 import { notifyDone } from "../../kit/useAction";
 import type { Held } from "./SecretList";
+import { t } from "../../strings";
 
 export type Given = { name: string; value: string; description?: string };
 
@@ -38,36 +39,36 @@ export function SecretForm(
     event.preventDefault();
     const kept = { ...given, description: given.description || undefined };
     if (!await send(() => save(kept))) return;
-    notifyDone(replaced ? `${given.name} has its new value.` : `${given.name} is sealed.`);
+    notifyDone(replaced ? t.secrets.hasItsNewValue(given.name) : t.secrets.isSealed(given.name));
     onClose();
   };
   return (
     <Modal
       opened={opened}
       onClose={onClose}
-      title={replaced ? `Replace ${replaced.name}` : "Add a secret"}
+      title={replaced ? t.secrets.replace2(replaced.name) : t.secrets.addASecret}
       centered
     >
       <form onSubmit={(event) => void submit(event)}>
         <Stack>
           <TextInput
-            label="Name"
+            label={t.secrets.name}
             description={capitals
-              ? "Capitals, digits and underscores"
-              : "Small letters, digits and underscores"}
+              ? t.secrets.capitalsDigitsAndUnderscores
+              : t.secrets.smallLettersDigitsAndUnderscores}
             required
             disabled={replaced !== null}
             value={given.name}
             onChange={(event) => change({ name: event.currentTarget.value })}
             error={refusal.at("name") ??
-              (isTaken ? "It is there already: saving replaces its value." : undefined)}
+              (isTaken ? t.secrets.itIsThereAlreadySaving : undefined)}
             className="mono"
             autoComplete="off"
             data-autofocus
           />
           <PasswordInput
-            label="Value"
-            description="It is never shown again."
+            label={t.secrets.value}
+            description={t.secrets.itIsNeverShownAgain}
             required
             value={given.value}
             onChange={(event) => change({ value: event.currentTarget.value })}
@@ -75,7 +76,7 @@ export function SecretForm(
             autoComplete="new-password"
           />
           <Textarea
-            label="What it is for"
+            label={t.secrets.whatItIsFor}
             autosize
             maxRows={4}
             value={given.description}
@@ -84,8 +85,8 @@ export function SecretForm(
           />
           {refusal.rest ? <ProblemNote problem={refusal.rest} /> : null}
           <Group justify="flex-end" gap="xs">
-            <Button variant="default" onClick={onClose}>Cancel</Button>
-            <Button type="submit" loading={busy}>Seal it</Button>
+            <Button variant="default" onClick={onClose}>{t.secrets.cancel}</Button>
+            <Button type="submit" loading={busy}>{t.secrets.sealIt}</Button>
           </Group>
         </Stack>
       </form>

@@ -5,6 +5,7 @@ import { Timestamp } from "../../kit/Timestamp";
 import { useAction } from "../../kit/useAction";
 import { useConfirm } from "../../kit/Confirm";
 import { escapeInvisible } from "../../kit/format";
+import { t } from "../../strings";
 
 export type Held = { id: string; name: string; description: string; updated_at: string };
 
@@ -19,12 +20,12 @@ export function SecretList({ held, onReplace, onRemove }: Props) {
   const { busy, act } = useAction();
   const remove = async (name: string) => {
     const sure = await confirm({
-      title: `Remove ${name}?`,
-      message: "It cannot be brought back. Runs that need it fail and say so.",
-      yes: "Remove it",
+      title: t.secrets.remove(name),
+      message: t.secrets.itCannotBeBroughtBack,
+      yes: t.secrets.removeIt,
       dangerous: true,
     });
-    if (sure && onRemove) await act(() => onRemove(name), `${name} is gone.`);
+    if (sure && onRemove) await act(() => onRemove(name), t.secrets.isGone(name));
   };
   return (
     <Card withBorder radius="lg" p={0}>
@@ -39,8 +40,10 @@ export function SecretList({ held, onReplace, onRemove }: Props) {
           <Stack gap={2} style={{ minWidth: 0 }}>
             <Text fw={600} className="mono wrap-anywhere">{escapeInvisible(one.name)}</Text>
             <Text size="sm" c="dimmed" component="div">
-              {one.description ? `${one.description} · ` : ""}written{" "}
-              <Timestamp at={one.updated_at} />
+              {t.secrets.written(
+                one.description ? `${one.description} · ` : "",
+                <Timestamp at={one.updated_at} />,
+              )}
             </Text>
           </Stack>
           <Group gap="xs">
@@ -50,9 +53,9 @@ export function SecretList({ held, onReplace, onRemove }: Props) {
                   variant="default"
                   size="xs"
                   onClick={() => onReplace(one)}
-                  aria-label={`Replace ${one.name}`}
+                  aria-label={t.secrets.replace2(one.name)}
                 >
-                  Replace
+                  {t.secrets.replace}
                 </Button>
               )
               : null}
@@ -64,9 +67,9 @@ export function SecretList({ held, onReplace, onRemove }: Props) {
                   size="xs"
                   loading={busy}
                   onClick={() => void remove(one.name)}
-                  aria-label={`Remove ${one.name}`}
+                  aria-label={t.secrets.remove3(one.name)}
                 >
-                  Remove
+                  {t.secrets.remove2}
                 </Button>
               )
               : null}

@@ -12,6 +12,7 @@ import { Empty } from "../../kit/Empty";
 import { PageHead } from "../../kit/PageHead";
 import { type Held, SecretList } from "./SecretList";
 import { type Given, SecretForm } from "./SecretForm";
+import { t } from "../../strings";
 
 const OWN = "/api/v1/secrets";
 const PUBLISHER = "/api/v1/publisher-secrets";
@@ -34,18 +35,22 @@ export default function Secrets() {
     await refresh(OWN);
   };
   const add = may
-    ? <Button leftSection={<Plus size={16} />} onClick={() => write(null)}>Add a secret</Button>
+    ? (
+      <Button leftSection={<Plus size={16} />} onClick={() => write(null)}>
+        {t.secrets.addASecret}
+      </Button>
+    )
     : null;
   return (
     <>
       <PageHead
-        title="Secrets"
-        sub="Sealed when you write them, put in at the door when a run needs them, and shown to nobody again, not even to you."
+        title={t.secrets.secrets}
+        sub={t.secrets.sealedWhenYouWriteThem}
         right={
           <>
             <CopyAs
               operations={[{
-                label: "List secrets",
+                label: t.secrets.listSecrets,
                 operation: {
                   method: "GET",
                   path: OWN,
@@ -68,10 +73,8 @@ export default function Secrets() {
               />
             )
             : (
-              <Empty icon={KeyRound} title="No secrets yet" actions={add}>
-                A definition names a secret, such as{" "}
-                <code>{"{{ secrets.billing_key }}"}</code>, and never holds its value. Add the value
-                here; runs get it only at hosts that you agreed to.
+              <Empty icon={KeyRound} title={t.secrets.noSecretsYet} actions={add}>
+                {t.secrets.aDefinitionNamesASecret(<code>{"{{ secrets.billing_key }}"}</code>)}
               </Empty>
             )}
       </QueryResult>
@@ -111,7 +114,7 @@ function PublisherSecrets() {
       <PublisherHead onAdd={() => write(null)} />
       {secrets.data?.secrets.length
         ? <SecretList held={secrets.data.secrets} onReplace={write} onRemove={remove} />
-        : <Text size="sm" c="dimmed">None are set in this workspace.</Text>}
+        : <Text size="sm" c="dimmed">{t.secrets.noneAreSetInThis}</Text>}
       <SecretForm
         opened={open}
         onClose={close}
@@ -127,10 +130,9 @@ function PublisherSecrets() {
 function PublisherHead({ onAdd }: { onAdd: () => void }) {
   return (
     <Stack gap={4} align="flex-start">
-      <Text component="h2" fw={650}>Keys of declarative recipes</Text>
+      <Text component="h2" fw={650}>{t.secrets.keysOfDeclarativeRecipes}</Text>
       <Text size="sm" c="dimmed" maw={640}>
-        A recipe that reads an API with the publisher's own key names it as{" "}
-        <code>{"{{publisher.NAME}}"}</code>. It is set where the recipe runs: here.
+        {t.secrets.aRecipeThatReadsAn(<code>{"{{publisher.NAME}}"}</code>)}
       </Text>
       <Button
         variant="default"
@@ -139,7 +141,7 @@ function PublisherHead({ onAdd }: { onAdd: () => void }) {
         leftSection={<Plus size={14} />}
         onClick={onAdd}
       >
-        Add a key
+        {t.secrets.addAKey}
       </Button>
     </Stack>
   );

@@ -12,6 +12,7 @@ import { escapeInvisible, formatDate } from "../../kit/format";
 import { ShownOnce } from "./ShownOnce";
 import { Row, Rows } from "./Rows";
 import { Section, Sections } from "./Section";
+import { t } from "../../strings";
 
 type User = Answer<"admin_list_users">["users"][number];
 type NewUser = { email: string; link: string };
@@ -28,9 +29,9 @@ export function Administration() {
       {made
         ? (
           <ShownOnce
-            title={`A link for ${made.email}`}
-            description="Send it to them alone; it works once. It is not shown again."
-            label="Link"
+            title={t.settings.aLinkFor(made.email)}
+            description={t.settings.sendItToThemAlone}
+            label={t.settings.link}
             text={made.link}
             onClose={() => setMade(null)}
           />
@@ -38,12 +39,12 @@ export function Administration() {
         : null}
       <AddPerson onMade={setMade} />
       <Section
-        title="People"
-        description="Everybody who has an account here, whichever workspaces they are in."
+        title={t.settings.people}
+        description={t.settings.everybodyWhoHasAnAccount}
       >
         <QueryResult of={users}>
           {(found) => (
-            <Rows label="People">
+            <Rows label={t.settings.people}>
               {found.users.map((one) => <Person key={one.id} user={one} onMade={setMade} />)}
             </Rows>
           )}
@@ -73,8 +74,8 @@ function AddPerson({ onMade }: { onMade: (made: NewUser) => void }) {
   };
   return (
     <Section
-      title="Add a person"
-      description="They get a workspace of their own, and a link to come in by."
+      title={t.settings.addAPerson}
+      description={t.settings.theyGetAWorkspaceOf}
     >
       <form onSubmit={submit}>
         <Stack>
@@ -82,7 +83,7 @@ function AddPerson({ onMade }: { onMade: (made: NewUser) => void }) {
           <Group align="flex-start" gap="sm">
             <TextInput
               flex="1 1 12rem"
-              label="Email"
+              label={t.settings.email}
               type="email"
               required
               autoComplete="off"
@@ -92,7 +93,7 @@ function AddPerson({ onMade }: { onMade: (made: NewUser) => void }) {
             />
             <TextInput
               flex="1 1 12rem"
-              label="Name"
+              label={t.settings.name}
               autoComplete="off"
               value={name}
               onChange={(event) => setName(event.currentTarget.value)}
@@ -100,12 +101,12 @@ function AddPerson({ onMade }: { onMade: (made: NewUser) => void }) {
             />
           </Group>
           <Switch
-            label="Also looks after the installation"
+            label={t.settings.alsoLooksAfterTheInstallation}
             checked={administrator}
             onChange={(event) => setAdministrator(event.currentTarget.checked)}
           />
           <Group>
-            <Button type="submit" variant="default" loading={busy}>Add</Button>
+            <Button type="submit" variant="default" loading={busy}>{t.settings.add}</Button>
           </Group>
         </Stack>
       </form>
@@ -121,28 +122,27 @@ function Person({ user, onMade }: { user: User; onMade: (made: NewUser) => void 
   const name = user.name || user.email;
   const shutOut = async () => {
     const yes = await confirm({
-      title: `Shut ${name} out?`,
-      message: "Their sessions and tokens are refused from now on. They can be let in again.",
-      yes: "Shut out",
+      title: t.settings.shutOut(name),
+      message: t.settings.theirSessionsAndTokensAre,
+      yes: t.settings.shutOut2,
       dangerous: true,
     });
     if (!yes) return;
     await act(async () => {
       await client.POST("/api/v1/admin/users/{user_id}/disable", { params });
       await refresh("/api/v1/admin", "/api/v1/members");
-    }, `${name} is shut out.`);
+    }, t.settings.isShutOut(name));
   };
   const letIn = () =>
     act(async () => {
       await client.POST("/api/v1/admin/users/{user_id}/enable", { params });
       await refresh("/api/v1/admin", "/api/v1/members");
-    }, `${name} may come in again.`);
+    }, t.settings.mayComeInAgain(name));
   const reset = async () => {
     const yes = await confirm({
-      title: `A new password for ${name}?`,
-      message:
-        "You get a link for them. Using it forgets the password they have and ends their sessions and tokens.",
-      yes: "Make a link",
+      title: t.settings.aNewPasswordFor(name),
+      message: t.settings.youGetALinkFor,
+      yes: t.settings.makeALink,
     });
     if (!yes) return;
     await act(async () => {
@@ -157,22 +157,24 @@ function Person({ user, onMade }: { user: User; onMade: (made: NewUser) => void 
       title={
         <Group gap="xs">
           {name}
-          {user.administrator ? <Badge variant="light" tt="none">administrator</Badge> : null}
-          {user.disabled_at ? <Badge color="red" variant="light" tt="none">shut out</Badge> : null}
+          {user.administrator
+            ? <Badge variant="light" tt="none">{t.settings.administrator}</Badge>
+            : null}
+          {user.disabled_at
+            ? <Badge color="red" variant="light" tt="none">{t.settings.shutOut3}</Badge>
+            : null}
         </Group>
       }
-      description={`${user.email} · since ${formatDate(user.created_at)}${
-        user.has_password ? "" : " · no password yet"
-      }`}
+      description={t.settings.since(user.email, formatDate(user.created_at), user.has_password)}
     >
       <Button
         size="compact-sm"
         variant="default"
         loading={busy}
         onClick={() => void reset()}
-        aria-label={`Reset link for ${name}`}
+        aria-label={t.settings.resetLinkFor(name)}
       >
-        Reset link
+        {t.settings.resetLink}
       </Button>
       {user.id === who.user.id ? null : user.disabled_at
         ? (
@@ -181,9 +183,9 @@ function Person({ user, onMade }: { user: User; onMade: (made: NewUser) => void 
             variant="default"
             loading={busy}
             onClick={() => void letIn()}
-            aria-label={`Let in ${name}`}
+            aria-label={t.settings.letIn2(name)}
           >
-            Let in
+            {t.settings.letIn}
           </Button>
         )
         : (
@@ -193,9 +195,9 @@ function Person({ user, onMade }: { user: User; onMade: (made: NewUser) => void 
             color="red"
             loading={busy}
             onClick={() => void shutOut()}
-            aria-label={`Shut out ${name}`}
+            aria-label={t.settings.shutOut4(name)}
           >
-            Shut out
+            {t.settings.shutOut2}
           </Button>
         )}
     </Row>
@@ -214,7 +216,7 @@ function Workspaces() {
     return user ? user.name || user.email : users.isPending ? "…" : id;
   };
   return (
-    <Section title="Workspaces" description="All there are, whoever is in them.">
+    <Section title={t.settings.workspaces} description={t.settings.allThereAreWhoeverIs}>
       <QueryResult of={found}>
         {({ workspaces }) => (
           <Table.ScrollContainer
@@ -224,9 +226,9 @@ function Workspaces() {
             <Table>
               <Table.Thead>
                 <Table.Tr>
-                  <Table.Th>Name</Table.Th>
-                  <Table.Th>Owners</Table.Th>
-                  <Table.Th ta="right">Members</Table.Th>
+                  <Table.Th>{t.settings.name}</Table.Th>
+                  <Table.Th>{t.settings.owners}</Table.Th>
+                  <Table.Th ta="right">{t.settings.members}</Table.Th>
                 </Table.Tr>
               </Table.Thead>
               <Table.Tbody>

@@ -9,8 +9,9 @@ import { notifyDone, useAction } from "../../kit/useAction";
 import { download } from "../../kit/download";
 import { useSubmit } from "../../kit/formErrors";
 import { useSession } from "../../api/session";
-import { escapeInvisible, formatCount, humanize } from "../../kit/format";
+import { escapeInvisible, humanize } from "../../kit/format";
 import { Section } from "./Section";
+import { t } from "../../strings";
 
 export function ExportSection() {
   const { workspace } = useSession();
@@ -22,16 +23,16 @@ export function ExportSection() {
         params: { query: { rows } },
       });
       download(`${workspace.name}.mainspring.json`, JSON.stringify(data, null, 2));
-      notifyDone(`${formatCount(Object.keys(data!.files).length, "file")} saved as one.`);
+      notifyDone(t.settings.fileSavedAsOne(Object.keys(data!.files).length));
     });
   return (
     <Section
-      title="Take it out"
-      description="Automations, boards, workflows and prompts as files, without any secret."
+      title={t.settings.takeItOut}
+      description={t.settings.automationsBoardsWorkflowsAnd}
     >
       <Stack>
         <Switch
-          label="With the rows of its boards"
+          label={t.settings.withTheRowsOfIts}
           checked={rows}
           onChange={(event) => setRows(event.currentTarget.checked)}
         />
@@ -42,7 +43,7 @@ export function ExportSection() {
             leftSection={<Download size={15} />}
             onClick={() => void take()}
           >
-            Export
+            {t.settings.export}
           </Button>
         </Group>
       </Stack>
@@ -54,9 +55,9 @@ type Clash = "refuse" | "new_version" | "rename";
 type ImportAnswer = Answer<"import_workspace">;
 
 const CLASHES: { value: Clash; label: string }[] = [
-  { value: "refuse", label: "Stop and say so" },
-  { value: "new_version", label: "Make a new version" },
-  { value: "rename", label: "Keep both, under another name" },
+  { value: "refuse", label: t.settings.stopAndSaySo },
+  { value: "new_version", label: t.settings.makeANewVersion },
+  { value: "rename", label: t.settings.keepBothUnderAnotherName },
 ];
 
 /** The files of an exported bundle; anything else is rejected early. */
@@ -69,7 +70,7 @@ async function filesOf(file: File): Promise<Record<string, string>> {
   }
   const files = (read as { files?: unknown } | null)?.files;
   if (typeof files !== "object" || files === null) {
-    throw new Error("This is not an export of a workspace. Choose the file that Export saved.");
+    throw new Error(t.settings.thisIsNotAnExport);
   }
   return files as Record<string, string>;
 }
@@ -86,7 +87,7 @@ export function ImportSection() {
       });
       setLooked(data!);
       if (dry) return;
-      notifyDone("It is here.");
+      notifyDone(t.settings.itIsHere);
       await queries.invalidateQueries();
     });
   const choose = (chosen: File | null) => {
@@ -96,24 +97,24 @@ export function ImportSection() {
   };
   return (
     <Section
-      title="Bring it in"
-      description="An export of this or another workspace. You see what would happen before anything does."
+      title={t.settings.bringItIn}
+      description={t.settings.anExportOfThisOr}
     >
       <Stack>
         <Group align="flex-end" gap="sm">
           <FileInput
             flex="1 1 14rem"
-            label="Exported file"
-            placeholder="Choose a file"
+            label={t.settings.exportedFile}
+            placeholder={t.settings.chooseAFile}
             accept="application/json,.json"
             clearable
-            clearButtonProps={{ "aria-label": "Choose no file" }}
+            clearButtonProps={{ "aria-label": t.settings.chooseNoFile }}
             value={file}
             onChange={choose}
           />
           <Select
             w={240}
-            label="If something is called the same"
+            label={t.settings.ifSomethingIsCalledThe}
             allowDeselect={false}
             data={CLASHES}
             value={clash}
@@ -132,12 +133,12 @@ export function ImportSection() {
             loading={busy}
             onClick={() => void bring(true)}
           >
-            See what would happen
+            {t.settings.seeWhatWouldHappen}
           </Button>
           {looked?.dry_run
             ? (
               <Button loading={busy} onClick={() => void bring(false)}>
-                Bring it in
+                {t.settings.bringItIn}
               </Button>
             )
             : null}
@@ -151,18 +152,18 @@ function ImportResult({ result: taken }: { result: ImportAnswer }) {
   return (
     <Stack gap="xs" role="status">
       <Text size="sm" fw={600}>
-        {taken.dry_run ? "This would happen:" : "This happened:"}
+        {taken.dry_run ? t.settings.thisWouldHappen : t.settings.thisHappened}
       </Text>
       <List size="sm">
         {taken.things.map((one) => (
           <List.Item key={one.path}>
             {escapeInvisible(one.name)} ({one.kind}): {humanize(one.what)}
-            {one.renamed_from ? ` from ${one.renamed_from}` : ""}
+            {one.renamed_from ? t.settings.from(one.renamed_from) : ""}
           </List.Item>
         ))}
         {taken.rows.map((one) => (
           <List.Item key={one.path + one.dataset}>
-            {one.board}, {one.dataset}: {formatCount(one.added, "row")} added
+            {t.settings.rowAdded(one.board, one.dataset, one.added)}
           </List.Item>
         ))}
         {taken.left.map((one) => <List.Item key={one.path}>{one.path}: {one.why}</List.Item>)}

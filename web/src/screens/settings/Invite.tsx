@@ -10,6 +10,7 @@ import { ShownOnce } from "./ShownOnce";
 import { ROLE_DESCRIPTIONS, rolesToGive } from "./roles";
 import { RoleSelect } from "./RoleSelect";
 import { Section } from "./Section";
+import { t } from "../../strings";
 
 // An address that means localhost on every machine.
 const ISLAND = /^https?:\/\/(127\.|localhost|\[::1\])/;
@@ -31,8 +32,8 @@ export function Invite() {
   };
   return (
     <Section
-      title="Invite somebody"
-      description="You get a link to send to them. Asking again makes a new link and ends the one before."
+      title={t.settings.inviteSomebody}
+      description={t.settings.youGetALinkTo}
     >
       <form onSubmit={submit}>
         <Stack>
@@ -40,37 +41,35 @@ export function Invite() {
           <Group align="flex-start" gap="sm">
             <TextInput
               flex="1 1 14rem"
-              label="Email"
+              label={t.settings.email}
               type="email"
               required
               maxLength={254}
               autoComplete="off"
-              placeholder="ada@example.org"
+              placeholder={t.settings.adaExampleOrg}
               value={email}
               onChange={(event) => setEmail(event.currentTarget.value)}
               error={refusal.at("email")}
             />
             <RoleSelect
               w={150}
-              label="Role"
+              label={t.settings.role}
               roles={rolesToGive(who.role)}
               value={role}
               onChange={setRole}
               error={refusal.at("role")}
             />
-            <Button type="submit" loading={busy} mt={{ base: 0, xs: 25 }}>Invite</Button>
+            <Button type="submit" loading={busy} mt={{ base: 0, xs: 25 }}>
+              {t.settings.invite}
+            </Button>
           </Group>
           <Text size="sm" c="dimmed">{ROLE_DESCRIPTIONS[role]}</Text>
           {made
             ? (
               <ShownOnce
-                title={`A link for ${made.email}`}
-                description={`Send it to them alone: until they have chosen a password, whoever opens it is that person here. It is not shown again.${
-                  ISLAND.test(made.link)
-                    ? " It leads to this machine and opens nowhere else; MAINSPRING_PUBLIC_URL says how others reach it."
-                    : ""
-                }`}
-                label="Invitation link"
+                title={t.settings.aLinkFor(made.email)}
+                description={t.settings.sendItToThemAloneUntil(ISLAND.test(made.link))}
+                label={t.settings.invitationLink}
                 text={made.link}
                 onClose={() => setMade(null)}
               />

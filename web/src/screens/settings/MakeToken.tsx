@@ -22,6 +22,7 @@ import { ROLE_DESCRIPTIONS } from "./roles";
 import { RoleSelect } from "./RoleSelect";
 import { Section } from "./Section";
 import { endsAt, LASTING, tryIt } from "./tokenText";
+import { t } from "../../strings";
 
 type TokenOptions = {
   name: string;
@@ -70,8 +71,8 @@ export function MakeToken() {
   };
   return (
     <Section
-      title="Make a token"
-      description="For a program that acts for you: the API, MCP, a script."
+      title={t.settings.makeAToken}
+      description={t.settings.forAProgramThatActs}
     >
       <form onSubmit={submit}>
         <Stack>
@@ -79,8 +80,8 @@ export function MakeToken() {
           <Group align="flex-start" gap="sm">
             <TextInput
               flex="1 1 14rem"
-              label="What it is for"
-              placeholder="CI of the website"
+              label={t.settings.whatItIsFor}
+              placeholder={t.settings.ciOfTheWebsite}
               required
               maxLength={200}
               autoComplete="off"
@@ -90,7 +91,7 @@ export function MakeToken() {
             />
             <RoleSelect
               w={150}
-              label="It gives at most"
+              label={t.settings.itGivesAtMost}
               roles={roles}
               value={request.role}
               onChange={(role) => change({ role })}
@@ -98,7 +99,7 @@ export function MakeToken() {
             />
             <Select
               w={190}
-              label="It ends"
+              label={t.settings.itEnds}
               allowDeselect={false}
               data={LASTING}
               value={request.days}
@@ -108,7 +109,7 @@ export function MakeToken() {
           </Group>
           <Text size="sm" c="dimmed">{ROLE_DESCRIPTIONS[request.role]}</Text>
           <Switch
-            label="Only some capabilities"
+            label={t.settings.onlySomeCapabilities}
             checked={request.some}
             onChange={(event) => change({ some: event.currentTarget.checked })}
           />
@@ -122,17 +123,15 @@ export function MakeToken() {
             )
             : null}
           <Switch
-            label="Permission approve: agree without a person"
+            label={t.settings.permissionApproveAgreeWithoutA}
             checked={request.approving}
             onChange={(event) => change({ approving: event.currentTarget.checked })}
           />
           {request.approving
             ? (
               <>
-                <Alert color="red" title="This token agrees without a person">
-                  A program that holds it can let the automations below send, spend and use secrets
-                  as it likes, until it expires or is revoked. Keep it away from whatever writes
-                  automations. It must expire, and it does not work over MCP.
+                <Alert color="red" title={t.settings.thisTokenAgreesWithoutA}>
+                  {t.settings.aProgramThatHoldsIt}
                 </Alert>
                 <Approved
                   value={request.approves}
@@ -143,7 +142,7 @@ export function MakeToken() {
             )
             : null}
           <Group>
-            <Button type="submit" loading={busy}>Make token</Button>
+            <Button type="submit" loading={busy}>{t.settings.makeToken}</Button>
           </Group>
           {made ? <NewToken {...made} onClose={() => setMade(null)} /> : null}
         </Stack>
@@ -158,17 +157,17 @@ function Capabilities({ value, onChange, error }: Chosen) {
   const known = api.useQuery("get", "/api/v1/capabilities", { params: { query: { all: true } } });
   return (
     <MultiSelect
-      label="It may call these and nothing else"
+      label={t.settings.itMayCallTheseAnd}
       searchable
       clearable
       required
-      placeholder={value.length ? "" : "search, get_page …"}
+      placeholder={value.length ? "" : t.settings.searchGetPage}
       data={(known.data?.capabilities ?? []).map((one) => one.id)}
       value={value}
       onChange={onChange}
       error={error}
       limit={50}
-      nothingFoundMessage={known.isPending ? "Loading …" : "Nothing is called so"}
+      nothingFoundMessage={known.isPending ? t.settings.loading : t.settings.nothingIsCalledSo}
     />
   );
 }
@@ -179,7 +178,7 @@ function Approved({ value, onChange, error }: Chosen) {
   });
   return (
     <MultiSelect
-      label="It may approve these and nothing else"
+      label={t.settings.itMayApproveTheseAnd}
       searchable
       clearable
       required
@@ -188,7 +187,7 @@ function Approved({ value, onChange, error }: Chosen) {
       onChange={onChange}
       error={error}
       limit={50}
-      nothingFoundMessage={found.isPending ? "Loading …" : "None is called so"}
+      nothingFoundMessage={found.isPending ? t.settings.loading : t.settings.noneIsCalledSo}
     />
   );
 }
@@ -196,15 +195,15 @@ function Approved({ value, onChange, error }: Chosen) {
 function NewToken({ name, text, onClose }: { name: string; text: string; onClose: () => void }) {
   return (
     <ShownOnce
-      title={`The token ${name}`}
-      description="It is not shown again. Keep it where the program finds it, and nowhere else."
-      label="The new token"
+      title={t.settings.theToken(name)}
+      description={t.settings.itIsNotShownAgain}
+      label={t.settings.theNewToken}
       text={text}
       onClose={onClose}
     >
       <Group gap="xs">
-        <Text size="sm">Try it:</Text>
-        <CopyButton text={tryIt(text, location.origin)} label="Copy as curl" />
+        <Text size="sm">{t.settings.tryIt}</Text>
+        <CopyButton text={tryIt(text, location.origin)} label={t.settings.copyAsCurl} />
       </Group>
     </ShownOnce>
   );

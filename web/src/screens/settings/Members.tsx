@@ -6,13 +6,14 @@ import { type Role, useHasRole, useSession } from "../../api/session";
 import { QueryResult } from "../../kit/QueryResult";
 import { useAction } from "../../kit/useAction";
 import { useConfirm } from "../../kit/Confirm";
-import { capitalize, formatCount, formatDate } from "../../kit/format";
+import { capitalize, formatDate } from "../../kit/format";
 import { Invite } from "./Invite";
 import { mayChange, ROLE_DESCRIPTIONS, rolesToGive } from "./roles";
 import { RoleSelect } from "./RoleSelect";
 import { Row, Rows } from "./Rows";
 import { Section, Sections } from "./Section";
 import { Takeover } from "./Takeover";
+import { t } from "../../strings";
 
 type Member = Schemas["MemberShape"];
 type Invitation = Schemas["InvitationShape"];
@@ -25,14 +26,12 @@ export function Members() {
     <Sections>
       {mayInvite ? <Invite /> : null}
       <Section
-        title="Members"
-        description={mayInvite
-          ? "What somebody may do here is their role."
-          : "Whoever is an admin here can invite others and change roles."}
+        title={t.settings.members}
+        description={mayInvite ? t.settings.whatSomebodyMayDoHere : t.settings.whoeverIsAnAdminHere}
       >
         <QueryResult of={members}>
           {(found) => (
-            <Rows label="Members">
+            <Rows label={t.settings.members}>
               {found.members.map((one) => <MemberRow key={one.id} member={one} />)}
             </Rows>
           )}
@@ -40,8 +39,11 @@ export function Members() {
       </Section>
       {members.data?.invitations.length
         ? (
-          <Section title="Open invitations" description="Their links work once, within 7 days.">
-            <Rows label="Open invitations">
+          <Section
+            title={t.settings.openInvitations}
+            description={t.settings.theirLinksWorkOnceWithin}
+          >
+            <Rows label={t.settings.openInvitations}>
               {members.data.invitations.map((one) => (
                 <InvitationRow
                   key={one.id}
@@ -56,16 +58,16 @@ export function Members() {
       {members.data?.left.length
         ? (
           <Section
-            title="Left behind"
-            description="Automations and webhooks of people who left. They start nothing until somebody takes them over; what should have started is recorded."
+            title={t.settings.leftBehind}
+            description={t.settings.automationsAndWebhooksOfPeople}
           >
-            <Rows label="Left behind">
+            <Rows label={t.settings.leftBehind}>
               {members.data.left.map((one) => <LeaverRow key={one.id} leaver={one} />)}
             </Rows>
           </Section>
         )
         : null}
-      <Section title="Roles" description="Each may do everything that the ones before it may.">
+      <Section title={t.settings.roles} description={t.settings.eachMayDoEverythingThat}>
         <Stack gap="xs">
           {(Object.entries(ROLE_DESCRIPTIONS) as [Role, string][]).map(([role, text]) => (
             <Group key={role} gap="sm" wrap="nowrap" align="flex-start">
@@ -91,20 +93,19 @@ function MemberRow({ member }: { member: Member }) {
     act(async () => {
       await client.PATCH("/api/v1/members/{member_id}", { params, body: { role } });
       await changed();
-    }, `${named(member)} is ${role} now.`);
+    }, t.settings.isNow(named(member), role));
   const remove = async () => {
     const yes = await confirm({
-      title: `Remove ${named(member)}?`,
-      message:
-        "They are refused from the next request on. Their automations and webhooks stop until somebody takes them over.",
-      yes: "Remove",
+      title: t.settings.remove(named(member)),
+      message: t.settings.theyAreRefusedFromThe,
+      yes: t.settings.remove2,
       dangerous: true,
     });
     if (!yes) return;
     await act(async () => {
       await client.DELETE("/api/v1/members/{member_id}", { params });
       await changed();
-    }, `${named(member)} is no member any more.`);
+    }, t.settings.isNoMemberAnyMore(named(member)));
   };
   return (
     <Row
@@ -112,11 +113,15 @@ function MemberRow({ member }: { member: Member }) {
         <Group gap="xs">
           <Avatar size={26} radius="xl" color="spring" name={named(member)} aria-hidden />
           {named(member)}
-          {member.id === who.user.id ? <Badge variant="light" tt="none">you</Badge> : null}
-          {member.disabled ? <Badge color="red" variant="light" tt="none">shut out</Badge> : null}
+          {member.id === who.user.id
+            ? <Badge variant="light" tt="none">{t.settings.you}</Badge>
+            : null}
+          {member.disabled
+            ? <Badge color="red" variant="light" tt="none">{t.settings.shutOut3}</Badge>
+            : null}
         </Group>
       }
-      description={`${member.email} · since ${formatDate(member.joined_at)}`}
+      description={t.settings.since2(member.email, formatDate(member.joined_at))}
     >
       {mayChange(who, member)
         ? (
@@ -124,7 +129,7 @@ function MemberRow({ member }: { member: Member }) {
             <RoleSelect
               w={130}
               size="xs"
-              aria-label={`Role of ${named(member)}`}
+              aria-label={t.settings.roleOf(named(member))}
               roles={rolesToGive(who.role)}
               value={member.role}
               disabled={busy}
@@ -134,10 +139,10 @@ function MemberRow({ member }: { member: Member }) {
               size="compact-sm"
               variant="subtle"
               color="red"
-              aria-label={`Remove ${named(member)}`}
+              aria-label={t.settings.remove3(named(member))}
               onClick={() => void remove()}
             >
-              Remove
+              {t.settings.remove2}
             </Button>
           </>
         )
@@ -148,16 +153,16 @@ function MemberRow({ member }: { member: Member }) {
 
 function LeaverRow({ leaver }: { leaver: Leaver }) {
   const may = useHasRole("editor");
-  const name = leaver.name || leaver.email || "a former member";
+  const name = leaver.name || leaver.email || t.settings.aFormerMember;
   const what = [
-    leaver.automations ? formatCount(leaver.automations, "automation") : "",
-    leaver.webhooks ? formatCount(leaver.webhooks, "webhook token") : "",
+    leaver.automations ? t.counts.automations(leaver.automations) : "",
+    leaver.webhooks ? t.counts.webhookTokens(leaver.webhooks) : "",
   ].filter(Boolean).join(" and ");
   const when = leaver.disabled
-    ? "disabled"
+    ? t.settings.disabled
     : leaver.left_at
-    ? `left ${formatDate(leaver.left_at)}`
-    : "left";
+    ? t.settings.left(formatDate(leaver.left_at))
+    : t.settings.left2;
   return (
     <Row title={name} description={`${what} · ${when}`}>
       {may ? <Takeover memberId={leaver.id} name={name} /> : null}
@@ -175,13 +180,15 @@ function InvitationRow({ invitation, members }: { invitation: Invitation; member
         params: { path: { invitation_id: invitation.id } },
       });
       await refresh("/api/v1/members");
-    }, "The invitation is taken back.");
+    }, t.settings.theInvitationIsTakenBack);
   return (
     <Row
       title={invitation.email}
-      description={`${capitalize(invitation.role)}${
-        asker ? ` · asked by ${named(asker)}` : ""
-      } · until ${formatDate(invitation.expires_at)}`}
+      description={t.settings.until(
+        capitalize(invitation.role),
+        asker ? t.settings.askedBy(named(asker)) : "",
+        formatDate(invitation.expires_at),
+      )}
     >
       {mayEnd
         ? (
@@ -189,10 +196,10 @@ function InvitationRow({ invitation, members }: { invitation: Invitation; member
             size="compact-sm"
             variant="default"
             loading={busy}
-            aria-label={`Take back the invitation of ${invitation.email}`}
+            aria-label={t.settings.takeBackTheInvitationOf(invitation.email)}
             onClick={() => void end()}
           >
-            Take back
+            {t.settings.takeBack}
           </Button>
         )
         : null}

@@ -19,6 +19,7 @@ import { SlackLink } from "../integrations/SlackLink";
 import { PushSettings } from "./PushSettings";
 import { Section, Sections } from "./Section";
 import { VerifyEmail } from "./VerifyEmail";
+import { t } from "../../strings";
 
 export function Profile() {
   return (
@@ -26,7 +27,7 @@ export function Profile() {
       <NameForm />
       <EmailForm />
       <PasswordForm />
-      <Section title="Slack" description="Decide in Slack what waits for you.">
+      <Section title={t.settings.slack} description={t.settings.decideInSlackWhatWaits}>
         <SlackLink />
       </Section>
       <PushSettings />
@@ -43,17 +44,17 @@ function NameForm() {
     event.preventDefault();
     const done = await send(() => client.PATCH("/api/v1/me", { body: { name: name.trim() } }));
     if (done) {
-      notifyDone("Your name was saved.");
+      notifyDone(t.settings.yourNameWasSaved);
       await refresh("/api/v1/session", "/api/v1/members");
     }
   };
   return (
-    <Section title="Your name" description="Others see it beside what you do.">
+    <Section title={t.settings.yourName} description={t.settings.othersSeeItBesideWhat}>
       <form onSubmit={(event) => void submit(event)}>
         <Stack>
           {refusal.rest ? <ProblemNote problem={refusal.rest} /> : null}
           <TextInput
-            label="Name"
+            label={t.settings.name}
             autoComplete="name"
             maxLength={200}
             value={name}
@@ -61,7 +62,7 @@ function NameForm() {
             error={refusal.at("name")}
           />
           <Group>
-            <Button type="submit" variant="default" loading={busy}>Save name</Button>
+            <Button type="submit" variant="default" loading={busy}>{t.settings.saveName}</Button>
           </Group>
         </Stack>
       </form>
@@ -81,22 +82,22 @@ function EmailForm() {
       const { data } = await client.PATCH("/api/v1/me", { body: { email, ...proof } });
       setPassword("");
       if (data?.email_note) notifyHint(data.email_note);
-      else if (data?.pending_email) notifyHint(`A code was mailed to ${data.pending_email}.`);
-      else notifyDone("Your email was saved.");
+      else if (data?.pending_email) notifyHint(t.settings.aCodeWasMailedTo(data.pending_email));
+      else notifyDone(t.settings.yourEmailWasSaved);
       await refresh("/api/v1/session", "/api/v1/members");
     });
   };
   return (
     <Section
-      title="Email"
-      description="You sign in with it. Once verified, it gets the mail that your automations send to you."
+      title={t.settings.email}
+      description={t.settings.youSignInWithIt}
     >
       <VerifyEmail />
       <form onSubmit={(event) => void submit(event)}>
         <Stack>
           {refusal.rest ? <ProblemNote problem={refusal.rest} /> : null}
           <TextInput
-            label="Email"
+            label={t.settings.email}
             type="email"
             autoComplete="username"
             required
@@ -108,8 +109,8 @@ function EmailForm() {
           {user.has_password && email !== user.email
             ? (
               <PasswordInput
-                label="Your password"
-                description="So that nobody else changes it for you."
+                label={t.settings.yourPassword}
+                description={t.settings.soThatNobodyElseChanges}
                 autoComplete="current-password"
                 required
                 value={password}
@@ -125,7 +126,7 @@ function EmailForm() {
               loading={busy}
               disabled={email === user.email}
             >
-              Save email
+              {t.settings.saveEmail}
             </Button>
           </Group>
         </Stack>
@@ -148,14 +149,14 @@ function PasswordForm() {
     if (done) {
       setCurrent("");
       setPassword("");
-      notifyDone("Your password was changed. You stay signed in here and nowhere else.");
+      notifyDone(t.settings.yourPasswordWasChangedYou);
       await refresh("/api/v1/session", "/api/v1/sessions", "/api/v1/tokens");
     }
   };
   return (
     <Section
-      title="Password"
-      description="A new one ends every other session and every token of yours."
+      title={t.settings.password}
+      description={t.settings.aNewOneEndsEvery}
     >
       <form onSubmit={(event) => void submit(event)}>
         <Stack>
@@ -163,7 +164,7 @@ function PasswordForm() {
           {user.has_password
             ? (
               <PasswordInput
-                label="The one you have"
+                label={t.settings.theOneYouHave}
                 autoComplete="current-password"
                 required
                 maxLength={1024}
@@ -174,8 +175,8 @@ function PasswordForm() {
             )
             : null}
           <PasswordInput
-            label="A new one"
-            description="At least 12 characters. A few words in a row do well."
+            label={t.settings.aNewOne}
+            description={t.settings.atLeast12CharactersA}
             autoComplete="new-password"
             required
             minLength={12}
@@ -186,7 +187,7 @@ function PasswordForm() {
           />
           <Group>
             <Button type="submit" variant="default" loading={busy}>
-              {user.has_password ? "Change password" : "Set password"}
+              {user.has_password ? t.settings.changePassword : t.settings.setPassword}
             </Button>
           </Group>
         </Stack>
@@ -198,15 +199,15 @@ function PasswordForm() {
 function Appearance() {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   return (
-    <Section title="Appearance" description="Kept by this browser.">
+    <Section title={t.settings.appearance} description={t.settings.keptByThisBrowser}>
       <SegmentedControl
-        aria-label="Appearance"
+        aria-label={t.settings.appearance}
         value={colorScheme}
         onChange={(value) => setColorScheme(value as "light" | "dark" | "auto")}
         data={[
-          { value: "light", label: "Light" },
-          { value: "dark", label: "Dark" },
-          { value: "auto", label: "As the system" },
+          { value: "light", label: t.settings.light },
+          { value: "dark", label: t.settings.dark },
+          { value: "auto", label: t.settings.asTheSystem },
         ]}
       />
     </Section>

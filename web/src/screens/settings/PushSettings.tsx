@@ -18,6 +18,7 @@ import { formatDate, formatRelative } from "../../kit/format";
 import { browserName } from "./browsers";
 import { Row, Rows } from "./Rows";
 import { Section } from "./Section";
+import { t } from "../../strings";
 
 type Push = Answer<"read_push">;
 type Device = Push["subscriptions"][number];
@@ -26,41 +27,33 @@ const PATH = "/api/v1/me/push";
 const KINDS: { value: Kind; label: string; text: string }[] = [
   {
     value: "drafts",
-    label: "Drafts",
-    text: "A message of an automation waits for your approval.",
+    label: t.settings.drafts,
+    text: t.settings.aMessageOfAnAutomation,
   },
   {
     value: "questions",
-    label: "Questions",
-    text: "An automation waits for your answer or consent.",
+    label: t.settings.questions,
+    text: t.settings.anAutomationWaitsForYour,
   },
   {
     value: "failures",
-    label: "Failures",
-    text: "A run failed that nobody watched, or an automation was paused for its failures.",
+    label: t.settings.failures,
+    text: t.settings.aRunFailedThatNobody,
   },
 ];
 const MISSING: Record<Exclude<Support, "ready">, string> = {
-  blocked: "This browser blocks notifications from this site. Allow them in the settings of the " +
-    "browser, then load this page again.",
-  insecure: "Notifications need an address that begins with https://.",
-  install: "On an iPhone or iPad, first add this page to the Home Screen: choose Share, then Add " +
-    "to Home Screen. Open it from there and turn notifications on here.",
-  none: "This browser cannot receive notifications from a site.",
+  blocked: t.settings.thisBrowserBlocksNotificationsFrom,
+  insecure: t.settings.notificationsNeedAnAddressThat,
+  install: t.settings.onAnIphoneOrIpad,
+  none: t.settings.thisBrowserCannotReceive,
 };
 
 export function PushSettings() {
   const query = api.useQuery("get", PATH);
   return (
     <Section
-      title="Notifications on this device"
-      description={
-        <>
-          About the automations that you own. A notification shows the name of the automation and
-          nothing of its content. On an iPhone or iPad this works only once the page has been added
-          to the Home Screen.
-        </>
-      }
+      title={t.settings.notificationsOnThisDevice}
+      description={<>{t.settings.aboutTheAutomationsThatYou}</>}
     >
       <QueryResult of={query}>{(push) => <Devices push={push} />}</QueryResult>
     </Section>
@@ -100,7 +93,7 @@ function Off({ publicKey, onChange }: { publicKey: string; onChange: () => Promi
   const [state, setState] = useState(support);
   const turnOn = () =>
     act(async () => {
-      if (!await subscribe(publicKey)) notifyHint("Notifications were not allowed.");
+      if (!await subscribe(publicKey)) notifyHint(t.settings.notificationsWereNotAllowed);
       setState(support());
       await onChange();
     });
@@ -108,7 +101,7 @@ function Off({ publicKey, onChange }: { publicKey: string; onChange: () => Promi
   return (
     <Group>
       <Button variant="default" loading={busy} onClick={() => void turnOn()}>
-        Turn on notifications
+        {t.settings.turnOnNotifications}
       </Button>
     </Group>
   );
@@ -136,22 +129,22 @@ function On({ device, onChange }: { device: Device; onChange: () => Promise<void
       } finally {
         await refresh(PATH);
       }
-    }, "A test notification was sent. It appears within some seconds.");
+    }, t.settings.aTestNotificationWasSent);
   const turnOff = () =>
     act(async () => {
       await client.DELETE("/api/v1/me/push/subscriptions/{subscription_id}", { params });
       await unsubscribe();
       await onChange();
-    }, "Notifications are off on this device.");
+    }, t.settings.notificationsAreOffOnThis);
   return (
     <Stack>
       <Group gap="xs">
-        <Badge variant="light" tt="none">On</Badge>
+        <Badge variant="light" tt="none">{t.settings.on2}</Badge>
         <Text size="sm" c="dimmed">{state(device)}</Text>
       </Group>
       {device.problem ? <Text size="sm" c="red" role="alert">{device.problem}</Text> : null}
       <Checkbox.Group
-        label="Notify me of"
+        label={t.settings.notifyMeOf}
         value={kinds}
         onChange={(now) => void choose(now)}
       >
@@ -169,10 +162,10 @@ function On({ device, onChange }: { device: Device; onChange: () => Promise<void
       </Checkbox.Group>
       <Group>
         <Button variant="default" loading={busy} onClick={() => void test()}>
-          Send a test notification
+          {t.settings.sendATestNotification}
         </Button>
         <Button variant="default" disabled={busy} onClick={() => void turnOff()}>
-          Turn off
+          {t.settings.turnOff}
         </Button>
       </Group>
     </Stack>
@@ -187,22 +180,22 @@ function Others({ devices }: { devices: Device[] }) {
         params: { path: { subscription_id: one.id } },
       });
       await refresh(PATH);
-    }, `${browserName(one.label)} gets no more notifications.`);
+    }, t.settings.getsNoMoreNotifications(browserName(one.label)));
   return (
     <div>
-      <Text size="sm" fw={600}>Other devices</Text>
-      <Rows label="Other devices that get notifications">
+      <Text size="sm" fw={600}>{t.settings.otherDevices}</Text>
+      <Rows label={t.settings.otherDevicesThatGetNotifications}>
         {devices.map((one) => (
           <Row key={one.id} title={browserName(one.label)} description={one.problem ?? state(one)}>
             <Button
               size="compact-sm"
               variant="default"
               disabled={busy}
-              aria-label={`Remove ${browserName(one.label)}`}
+              aria-label={t.settings.remove3(browserName(one.label))}
               onClick={() =>
                 void remove(one)}
             >
-              Remove
+              {t.settings.remove2}
             </Button>
           </Row>
         ))}
@@ -212,6 +205,9 @@ function Others({ devices }: { devices: Device[] }) {
 }
 
 const state = (one: Device) =>
-  `Since ${formatDate(one.created_at)} · ${
-    one.sent_at ? `last notification ${formatRelative(one.sent_at)}` : "no notification yet"
-  }`;
+  t.settings.since4(
+    formatDate(one.created_at),
+    one.sent_at
+      ? t.settings.lastNotification(formatRelative(one.sent_at))
+      : t.settings.noNotificationYet,
+  );

@@ -8,6 +8,7 @@ import { escapeInvisible, formatDate, formatRelative } from "../../kit/format";
 import { browserName } from "./browsers";
 import { Row, Rows } from "./Rows";
 import { Section } from "./Section";
+import { t } from "../../strings";
 
 export function Sessions() {
   const sessions = api.useQuery("get", "/api/v1/sessions");
@@ -18,15 +19,15 @@ export function Sessions() {
         params: { path: { session_id: id } },
       });
       await refresh("/api/v1/sessions");
-    }, `${name} is signed out.`);
+    }, t.settings.isSignedOut(name));
   return (
     <Section
-      title="Where you are signed in"
-      description="A session ends after 3 days without use, and after 30 days in any case."
+      title={t.settings.whereYouAreSignedIn}
+      description={t.settings.aSessionEndsAfter3}
     >
       <QueryResult of={sessions}>
         {(found) => (
-          <Rows label="Sessions">
+          <Rows label={t.settings.sessions}>
             {found.sessions.map((one) => (
               <Row
                 key={one.id}
@@ -34,24 +35,28 @@ export function Sessions() {
                   <Group gap="xs">
                     {one.kind === "terminal" ? escapeInvisible(one.label) : browserName(one.label)}
                     {one.kind === "terminal"
-                      ? <Badge variant="light" color="gray" tt="none">terminal</Badge>
+                      ? <Badge variant="light" color="gray" tt="none">{t.settings.terminal}</Badge>
                       : null}
-                    {one.current ? <Badge variant="light" tt="none">this browser</Badge> : null}
+                    {one.current
+                      ? <Badge variant="light" tt="none">{t.settings.thisBrowser}</Badge>
+                      : null}
                   </Group>
                 }
-                description={`Since ${formatDate(one.created_at)} · last seen ${
-                  formatRelative(one.seen_at)
-                } · until ${formatDate(one.expires_at)} at most`}
+                description={t.settings.sinceLastSeenUntilAt(
+                  formatDate(one.created_at),
+                  formatRelative(one.seen_at),
+                  formatDate(one.expires_at),
+                )}
               >
                 {one.current ? null : (
                   <Button
                     size="compact-sm"
                     variant="default"
                     loading={busy}
-                    aria-label={`End ${browserName(one.label)}`}
+                    aria-label={t.settings.end2(browserName(one.label))}
                     onClick={() => void end(one.id, browserName(one.label))}
                   >
-                    End
+                    {t.settings.end}
                   </Button>
                 )}
               </Row>

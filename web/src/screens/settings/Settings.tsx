@@ -21,6 +21,7 @@ import { Sessions } from "./Sessions";
 import { Tokens } from "./Tokens";
 import { Workspace } from "./Workspace";
 import { Profile } from "./Profile";
+import { t } from "../../strings";
 
 type Tab = {
   value: string;
@@ -32,14 +33,14 @@ type Tab = {
 };
 
 const TABS: Tab[] = [
-  { value: "you", label: "You", icon: User, screen: Profile },
-  { value: "sessions", label: "Sessions", icon: LaptopMinimal, screen: Sessions },
-  { value: "members", label: "Members", icon: Users, screen: Members },
-  { value: "tokens", label: "Tokens", icon: KeyRound, screen: Tokens },
-  { value: "workspace", label: "Workspace", icon: Building2, screen: Workspace },
+  { value: "you", label: t.settings.you2, icon: User, screen: Profile },
+  { value: "sessions", label: t.settings.sessions, icon: LaptopMinimal, screen: Sessions },
+  { value: "members", label: t.settings.members, icon: Users, screen: Members },
+  { value: "tokens", label: t.settings.tokens, icon: KeyRound, screen: Tokens },
+  { value: "workspace", label: t.settings.workspace, icon: Building2, screen: Workspace },
   {
     value: "administration",
-    label: "Administration",
+    label: t.settings.administration,
     icon: Shield,
     screen: Administration,
     for: (who) => who.user.administrator,
@@ -47,10 +48,10 @@ const TABS: Tab[] = [
 ];
 
 const OPERATIONS: { label: string; operation: Operation }[] = [
-  { label: "Who am I", operation: { method: "GET", path: "/api/v1/session" } },
-  { label: "List members", operation: { method: "GET", path: "/api/v1/members" } },
+  { label: t.settings.whoAmI, operation: { method: "GET", path: "/api/v1/session" } },
+  { label: t.settings.listMembers, operation: { method: "GET", path: "/api/v1/members" } },
   {
-    label: "Invite somebody",
+    label: t.settings.inviteSomebody,
     operation: {
       method: "POST",
       path: "/api/v1/invitations",
@@ -58,7 +59,7 @@ const OPERATIONS: { label: string; operation: Operation }[] = [
     },
   },
   {
-    label: "Make a token",
+    label: t.settings.makeAToken,
     operation: {
       method: "POST",
       path: "/api/v1/tokens",
@@ -78,8 +79,8 @@ export default function Settings() {
   return (
     <>
       <PageHead
-        title="Settings"
-        sub={`In the workspace ${who.workspace.name}, as ${who.role}.`}
+        title={t.settings.settings}
+        sub={t.settings.inTheWorkspaceAs(who.workspace.name, who.role)}
         right={<CopyAs operations={OPERATIONS} />}
       />
       <Tabs value={here.value} onChange={go} keepMounted={false}>

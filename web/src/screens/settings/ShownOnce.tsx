@@ -4,6 +4,7 @@ import { Alert, Box, Code, Group, Stack, Text } from "@mantine/core";
 import { KeyRound } from "lucide-react";
 import type { ReactNode } from "react";
 import { CopyButton } from "../../kit/Copy";
+import { t } from "../../strings";
 
 type Props = {
   title: string;
@@ -23,7 +24,7 @@ export function ShownOnce({ title, description, text, label, children, onClose }
       title={title}
       role="status"
       withCloseButton
-      closeButtonLabel="I have kept it"
+      closeButtonLabel={t.settings.iHaveKeptIt}
       onClose={onClose}
     >
       <Stack gap="sm">

@@ -5,7 +5,8 @@ import { useState } from "react";
 import { api, client, refresh, type Schemas } from "../../api/client";
 import { QueryResult } from "../../kit/QueryResult";
 import { useAction } from "../../kit/useAction";
-import { escapeInvisible, formatCount } from "../../kit/format";
+import { escapeInvisible } from "../../kit/format";
+import { t } from "../../strings";
 
 type UnownedResources = Schemas["EstateShape"];
 type Left = Schemas["LeftAutomationShape"];
@@ -15,15 +16,15 @@ function Automation({ one }: { one: Left }) {
     <Stack gap={4}>
       <Text fw={600} size="sm" className="wrap-anywhere">
         {one.name}
-        {one.stopped ? " · stopped when its owner left" : ` · ${one.state}`}
-        {one.missed ? ` · ${formatCount(one.missed, "missed run")}` : ""}
+        {one.stopped ? t.settings.stoppedWhenItsOwnerLeft : ` · ${one.state}`}
+        {one.missed ? ` · ${t.counts.missedRuns(one.missed)}` : ""}
       </Text>
-      <List size="sm" aria-label={`What ${one.name} may do`}>
+      <List size="sm" aria-label={t.settings.whatMayDo(one.name)}>
         {one.may.map((text) => <List.Item key={text}>{text}</List.Item>)}
       </List>
       {one.missing.length
         ? (
-          <Alert color="yellow" variant="light" title="You have to set or connect this yourself">
+          <Alert color="yellow" variant="light" title={t.settings.youHaveToSetOr}>
             <List size="sm">
               {one.missing.map((lack) => (
                 <List.Item key={lack.pointer + lack.code}>{lack.detail}</List.Item>
@@ -50,34 +51,31 @@ function Body(
       });
       close();
       await refresh("/api/v1/members", "/api/v1/automations");
-    }, "It is yours now. What was active is active again, unless something is missing.");
+    }, t.settings.itIsYoursNowWhat);
   return (
     <Stack>
-      <Text size="sm">
-        You become the owner and agree to what is listed here. Secrets and connections of the former
-        owner are not handed over. Webhook addresses and tokens stay the same.
-      </Text>
+      <Text size="sm">{t.settings.youBecomeTheOwnerAnd}</Text>
       {shown.map((one) => <Automation key={one.id} one={one} />)}
       {only
         ? null
         : unowned.webhooks.map((one) => (
           <Text key={one.automation_id + one.slug} size="sm">
-            The webhook token of {one.automation} ({one.slug})
+            {t.settings.theWebhookTokenOf(one.automation, one.slug)}
           </Text>
         ))}
       {shown.some((one) => one.missed)
         ? (
           <Checkbox
-            label="Start what was missed again"
-            description="Every webhook call and event, and of a schedule what its policy for missed moments says."
+            label={t.settings.startWhatWasMissedAgain}
+            description={t.settings.everyWebhookCallAndEvent}
             checked={replay}
             onChange={(event) => setReplay(event.currentTarget.checked)}
           />
         )
         : null}
       <Group justify="flex-end" gap="xs">
-        <Button variant="default" onClick={close}>Cancel</Button>
-        <Button loading={busy} onClick={() => void take()}>Take over</Button>
+        <Button variant="default" onClick={close}>{t.settings.cancel}</Button>
+        <Button loading={busy} onClick={() => void take()}>{t.settings.takeOver}</Button>
       </Group>
     </Stack>
   );
@@ -93,10 +91,10 @@ export function Takeover({ memberId, name, only }: Props) {
       <Button
         size="compact-sm"
         variant="default"
-        aria-label={name ? `Take over from ${name}` : undefined}
+        aria-label={name ? t.settings.takeOverFrom(name) : undefined}
         onClick={() => setOpen(true)}
       >
-        Take over…
+        {t.settings.takeOver2}
       </Button>
       {open ? <Shown memberId={memberId} only={only} close={() => setOpen(false)} /> : null}
     </>
@@ -111,7 +109,7 @@ function Shown({ memberId, only, close }: { memberId: string; only?: string; clo
     <Modal
       opened
       onClose={close}
-      title={from ? `Take over from ${escapeInvisible(from)}` : "Take over"}
+      title={from ? t.settings.takeOverFrom(escapeInvisible(from)) : t.settings.takeOver}
       size="lg"
       centered
     >

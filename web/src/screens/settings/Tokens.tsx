@@ -9,11 +9,12 @@ import { QueryResult } from "../../kit/QueryResult";
 import { useAction } from "../../kit/useAction";
 import { useConfirm } from "../../kit/Confirm";
 import { Empty } from "../../kit/Empty";
-import { capitalize, escapeInvisible, formatCount } from "../../kit/format";
+import { capitalize, escapeInvisible } from "../../kit/format";
 import { MakeToken } from "./MakeToken";
 import { Row, Rows } from "./Rows";
 import { Section, Sections } from "./Section";
 import { describeToken, isAlive, type Token } from "./tokenText";
+import { t } from "../../strings";
 
 export function Tokens() {
   const who = useSession();
@@ -25,14 +26,14 @@ export function Tokens() {
     <Sections>
       <MakeToken />
       <Section
-        title={all ? "Tokens of everybody" : "Your tokens"}
-        description={`A token works in ${who.workspace.name} alone, and never gives more than its member has.`}
+        title={all ? t.settings.tokensOfEverybody : t.settings.yourTokens}
+        description={t.settings.aTokenWorksInAlone(who.workspace.name)}
       >
         {mayAll
           ? (
             <Switch
               mb="xs"
-              label="Show those of other members"
+              label={t.settings.showThoseOfOtherMembers}
               checked={all}
               onChange={(event) =>
                 change({
@@ -52,12 +53,16 @@ export function Tokens() {
 function List({ tokens }: { tokens: Token[] }) {
   if (!tokens.length) {
     return (
-      <Empty icon={KeyRound} title="No tokens yet">
-        Programs that act for you show a token. Make one above; its text is shown once.
+      <Empty icon={KeyRound} title={t.settings.noTokensYet}>
+        {t.settings.programsThatActForYou}
       </Empty>
     );
   }
-  return <Rows label="Tokens">{tokens.map((one) => <TokenRow key={one.id} token={one} />)}</Rows>;
+  return (
+    <Rows label={t.settings.tokens}>
+      {tokens.map((one) => <TokenRow key={one.id} token={one} />)}
+    </Rows>
+  );
 }
 
 function TokenRow({ token }: { token: Token }) {
@@ -70,9 +75,9 @@ function TokenRow({ token }: { token: Token }) {
   const holder = members.data?.members.find((one) => one.id === token.member_id);
   const revoke = async () => {
     const yes = await confirm({
-      title: `Revoke ${token.name}?`,
-      message: "Whatever uses it is refused from then on.",
-      yes: "Revoke",
+      title: t.settings.revoke(token.name),
+      message: t.settings.whateverUsesItIsRefused,
+      yes: t.settings.revoke2,
       dangerous: true,
     });
     if (!yes) return;
@@ -81,7 +86,7 @@ function TokenRow({ token }: { token: Token }) {
         params: { path: { token_id: token.id } },
       });
       await refresh("/api/v1/tokens");
-    }, `${token.name} is revoked.`);
+    }, t.settings.isRevoked(token.name));
   };
   return (
     <Row
@@ -92,7 +97,7 @@ function TokenRow({ token }: { token: Token }) {
           {token.approves
             ? (
               <Badge variant="light" color="red" tt="none" title={token.warning ?? undefined}>
-                approves {formatCount(token.approves.length, "automation")} without a person
+                {t.settings.approvesAutomationWithoutAPerson(token.approves.length)}
               </Badge>
             )
             : null}
@@ -107,10 +112,10 @@ function TokenRow({ token }: { token: Token }) {
         variant="subtle"
         color="red"
         loading={busy}
-        aria-label={`Revoke ${token.name}`}
+        aria-label={t.settings.revoke3(token.name)}
         onClick={() => void revoke()}
       >
-        Revoke
+        {t.settings.revoke2}
       </Button>
     </Row>
   );

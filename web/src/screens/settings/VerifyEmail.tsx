@@ -7,6 +7,7 @@ import { isUnnamed, useSession } from "../../api/session";
 import { ProblemNote } from "../../kit/QueryResult";
 import { notifyDone } from "../../kit/useAction";
 import { useSubmit } from "../../kit/formErrors";
+import { t } from "../../strings";
 
 const IN_LINK = /^#verify=([A-Za-z0-9-]{1,40})$/;
 
@@ -26,7 +27,7 @@ export function VerifyEmail() {
   if (user.email_state === "verified" && !user.pending_email) return null;
   const mail = async () => {
     if (await send(() => client.POST("/api/v1/me/email/code"))) {
-      notifyDone(`A code was mailed to ${email}.`);
+      notifyDone(t.settings.aCodeWasMailedTo(email));
       await refresh("/api/v1/session");
     }
   };
@@ -34,18 +35,18 @@ export function VerifyEmail() {
     event.preventDefault();
     if (await send(() => client.POST("/api/v1/me/email/verify", { body: { code } }))) {
       setCode("");
-      notifyDone(`${email} is verified.`);
+      notifyDone(t.settings.isVerified(email));
       await refresh("/api/v1/session", "/api/v1/members");
     }
   };
   return (
-    <Alert color="yellow" variant="light" title={`${email} is not verified`} mb="md">
+    <Alert color="yellow" variant="light" title={t.settings.isNotVerified(email)} mb="md">
       <form onSubmit={(event) => void submit(event)}>
         <Stack gap="sm">
           {consequence(user)}
           {refusal.rest ? <ProblemNote problem={refusal.rest} /> : null}
           <TextInput
-            label="Code from the mail"
+            label={t.settings.codeFromTheMail}
             autoComplete="one-time-code"
             maxLength={40}
             required
@@ -54,9 +55,9 @@ export function VerifyEmail() {
             error={refusal.at("code")}
           />
           <Group>
-            <Button type="submit" loading={busy}>Verify</Button>
+            <Button type="submit" loading={busy}>{t.settings.verify}</Button>
             <Button variant="default" loading={busy} onClick={() => void mail()}>
-              Mail a code
+              {t.settings.mailACode}
             </Button>
           </Group>
         </Stack>
@@ -67,10 +68,10 @@ export function VerifyEmail() {
 
 function consequence(user: ReturnType<typeof useSession>["user"]): string {
   if (user.pending_email && user.pending_email !== user.email) {
-    return `Until you verify it, ${user.email} stays in force.`;
+    return t.settings.untilYouVerifyItStays(user.email);
   }
   if (user.email_state === "pre_existing") {
-    return "It was set before addresses were verified. It still gets mail; verify it once.";
+    return t.settings.itWasSetBeforeAddresses;
   }
-  return "Your automations send no mail to it before you verify it.";
+  return t.settings.yourAutomationsSendNoMail;
 }

@@ -13,6 +13,7 @@ import { switchWorkspace } from "../../shell/switchWorkspace";
 import { Row, Rows } from "./Rows";
 import { Section, Sections } from "./Section";
 import { ExportSection, ImportSection } from "./Files";
+import { t } from "../../strings";
 
 export function Workspace() {
   const mayEdit = useHasRole("editor");
@@ -41,21 +42,19 @@ function Details() {
       })
     );
     if (!done) return;
-    notifyDone("The workspace was saved.");
+    notifyDone(t.settings.theWorkspaceWasSaved);
     await refresh("/api/v1/session", "/api/v1/workspaces");
   };
   return (
     <Section
-      title="This workspace"
-      description={mayOwn
-        ? "The cap is for all automations together, for one day in UTC. No call that would cross it is made."
-        : "Only an owner changes it."}
+      title={t.settings.thisWorkspace}
+      description={mayOwn ? t.settings.theCapIsForAll : t.settings.onlyAnOwnerChangesIt}
     >
       <form onSubmit={(event) => void submit(event)}>
         <Stack>
           {refusal.rest ? <ProblemNote problem={refusal.rest} /> : null}
           <TextInput
-            label="Name"
+            label={t.settings.name}
             required
             maxLength={200}
             readOnly={!mayOwn}
@@ -64,8 +63,8 @@ function Details() {
             error={refusal.at("name")}
           />
           <NumberInput
-            label="Daily cap in USD"
-            placeholder="none"
+            label={t.settings.dailyCapInUsd}
+            placeholder={t.settings.none}
             min={0}
             decimalScale={4}
             hideControls
@@ -77,7 +76,7 @@ function Details() {
           {mayOwn
             ? (
               <Group>
-                <Button type="submit" variant="default" loading={busy}>Save</Button>
+                <Button type="submit" variant="default" loading={busy}>{t.settings.save}</Button>
               </Group>
             )
             : null}
@@ -94,11 +93,11 @@ function Others() {
   const look = (id: string) => act(() => switchWorkspace(id, () => navigate({ to: "/" })));
   return (
     <Section
-      title="Your workspaces"
-      description="Each keeps its own automations, boards, members and money."
+      title={t.settings.yourWorkspaces}
+      description={t.settings.eachKeepsItsOwnAutomations}
     >
       <Stack>
-        <Rows label="Workspaces">
+        <Rows label={t.settings.workspaces}>
           {who.workspaces.map((one) => (
             <Row
               key={one.id}
@@ -106,25 +105,27 @@ function Others() {
                 <Group gap="xs">
                   {escapeInvisible(one.name)}
                   {one.id === who.workspace.id
-                    ? <Badge variant="light" tt="none">you are here</Badge>
+                    ? <Badge variant="light" tt="none">{t.settings.youAreHere}</Badge>
                     : null}
                 </Group>
               }
-              description={`${capitalize(one.role)} · since ${formatDate(one.created_at)}${
+              description={t.settings.since3(
+                capitalize(one.role),
+                formatDate(one.created_at),
                 one.cost_cap_daily_usd === null
                   ? ""
-                  : ` · at most ${formatUsd(one.cost_cap_daily_usd)} a day`
-              }`}
+                  : t.settings.atMostADay(formatUsd(one.cost_cap_daily_usd)),
+              )}
             >
               {one.id === who.workspace.id ? null : (
                 <Button
                   size="compact-sm"
                   variant="default"
                   loading={busy}
-                  aria-label={`Look at it: ${one.name}`}
+                  aria-label={t.settings.lookAtIt2(one.name)}
                   onClick={() => void look(one.id)}
                 >
-                  Look at it
+                  {t.settings.lookAtIt}
                 </Button>
               )}
             </Row>
@@ -145,7 +146,7 @@ function Another({ onMade }: { onMade: (id: string) => Promise<boolean> }) {
       const { data } = await client.POST("/api/v1/workspaces", {
         body: { name: name.trim() },
       });
-      notifyDone(`${data!.name} is made, and you are in it.`);
+      notifyDone(t.settings.isMadeAndYouAre(data!.name));
       await onMade(data!.id);
     });
   };
@@ -155,7 +156,7 @@ function Another({ onMade }: { onMade: (id: string) => Promise<boolean> }) {
       <Group align="flex-start" gap="sm">
         <TextInput
           flex="1 1 14rem"
-          label="Make another"
+          label={t.settings.makeAnother}
           placeholder="Lab"
           required
           maxLength={200}
@@ -165,7 +166,7 @@ function Another({ onMade }: { onMade: (id: string) => Promise<boolean> }) {
           error={refusal.at("name")}
         />
         <Button type="submit" variant="default" loading={busy} mt={{ base: 0, xs: 25 }}>
-          Make workspace
+          {t.settings.makeWorkspace}
         </Button>
       </Group>
     </form>

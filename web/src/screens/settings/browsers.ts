@@ -1,5 +1,7 @@
 // User agent strings are long; browser and system are enough to recognize a session.
 
+import { t } from "../../strings";
+
 const MAKERS: Record<string, string> = {
   Edg: "Edge",
   OPR: "Opera",
@@ -10,8 +12,8 @@ const MAKERS: Record<string, string> = {
 export function browserName(label: string): string {
   const maker = /(Firefox|FxiOS|Edg|OPR|CriOS|Chrome|Safari)\//.exec(preferred(label))?.[1];
   const system = /(Windows|iPhone|iPad|Mac OS X|Android|Linux)/.exec(label)?.[1];
-  if (!maker) return label || "Unknown browser";
-  const where = system ? ` on ${system.replace("Mac OS X", "macOS")}` : "";
+  if (!maker) return label || t.settings.unknownBrowser;
+  const where = system ? t.settings.on(system.replace("Mac OS X", "macOS")) : "";
   return `${MAKERS[maker] ?? maker}${where}`;
 }
 

@@ -1,13 +1,14 @@
 // The permissions of each role as text; each role includes the previous ones.
 
 import { type Role, rolesUpTo, type Session } from "../../api/session";
+import { t } from "../../strings";
 
 export const ROLE_DESCRIPTIONS: Record<Role, string> = {
-  viewer: "Sees everything that the workspace keeps and what its runs did.",
-  operator: "Also starts and stops runs, sets automations going or at rest, answers the inbox.",
-  editor: "Also changes automations, boards, pages and webhooks, and keeps secrets of their own.",
-  admin: "Also invites and removes members, connects models and tools, reads the audit log.",
-  owner: "Also names owners and admins, and changes the workspace itself.",
+  viewer: t.settings.seesEverythingThatTheWorkspace,
+  operator: t.settings.alsoStartsAndStopsRuns,
+  editor: t.settings.alsoChangesAutomationsBoardsPages,
+  admin: t.settings.alsoInvitesAndRemovesMembers,
+  owner: t.settings.alsoNamesOwnersAndAdmins,
 };
 
 const isHigh = (role: Role) => role === "admin" || role === "owner";

@@ -1,17 +1,18 @@
 // Token expiry, and an example request.
 
 import type { Schemas } from "../../api/client";
-import { formatCount, formatDate, formatRelative } from "../../kit/format";
+import { formatDate, formatRelative } from "../../kit/format";
+import { t } from "../../strings";
 
 export type Token = Schemas["TokenShape"];
 
 const DAY = 24 * 60 * 60 * 1000;
 
 export const LASTING = [
-  { value: "30", label: "In 30 days" },
-  { value: "90", label: "In 90 days" },
-  { value: "365", label: "In a year" },
-  { value: "never", label: "When it is revoked" },
+  { value: "30", label: t.settings.in30Days },
+  { value: "90", label: t.settings.in90Days },
+  { value: "365", label: t.settings.inAYear },
+  { value: "never", label: t.settings.whenItIsRevoked },
 ];
 
 export const endsAt = (days: string, now = Date.now()): string | null =>
@@ -21,13 +22,13 @@ export const isAlive = (token: Pick<Token, "revoked_at" | "expires_at">, now = D
   !token.revoked_at && !(token.expires_at && Date.parse(token.expires_at) <= now);
 
 export function describeToken(token: Token): string {
-  const ends = token.expires_at ? `until ${formatDate(token.expires_at)}` : "until revoked";
+  const ends = token.expires_at
+    ? t.settings.until2(formatDate(token.expires_at))
+    : t.settings.untilRevoked;
   const used = token.last_used_at
-    ? `last used ${formatRelative(token.last_used_at)}`
-    : "never used";
-  const calls = token.capabilities
-    ? ` · ${formatCount(token.capabilities.length, "capability", "capabilities")} only`
-    : "";
+    ? t.settings.lastUsed(formatRelative(token.last_used_at))
+    : t.settings.neverUsed;
+  const calls = token.capabilities ? t.settings.capabilityOnly(token.capabilities.length) : "";
   return `…${token.hint} · ${ends} · ${used}${calls}`;
 }
 

@@ -7,6 +7,7 @@ import { ProblemNote } from "../../kit/QueryResult";
 import { clearAll } from "../../kit/unsentInput";
 import { useSubmit } from "../../kit/formErrors";
 import { describe, type Link, whose } from "./links";
+import { t } from "../../strings";
 
 type Props = {
   link: Link;
@@ -15,7 +16,8 @@ type Props = {
   onSignInFirst: (text: string) => void;
 };
 
-const named = (user: Session["user"]) => isUnnamed(user) ? "the owner" : user.name || user.email;
+const named = (user: Session["user"]) =>
+  isUnnamed(user) ? t.signIn.theOwner : user.name || user.email;
 
 export function LinkOffer({ link, who, onUse, onSignInFirst }: Props) {
   const { busy, refusal, send } = useSubmit();
@@ -30,29 +32,25 @@ export function LinkOffer({ link, who, onUse, onSignInFirst }: Props) {
         setCsrf(null);
         clearAll();
       }
-      if (first) onSignInFirst(`Sign in as ${link.email} to join ${link.workspace}.`);
+      if (first) onSignInFirst(t.signIn.signInAsToJoin(link.email, link.workspace));
       else await onUse();
     });
-  const next = first ? "Sign in to join" : action;
+  const next = first ? t.signIn.signInToJoin : action;
   return (
     <Stack>
       <Title order={1} size="h3" className="wrap-anywhere">{title}</Title>
       <Text size="sm" className="wrap-anywhere">{text}</Text>
       {other
-        ? (
-          <Alert color="yellow" variant="light">
-            You are signed in as {named(who.user)}. Going on signs you out here.
-          </Alert>
-        )
+        ? <Alert color="yellow" variant="light">{t.signIn.youAreSignedInAs(named(who.user))}</Alert>
         : null}
       {refusal.rest ? <ProblemNote problem={refusal.rest} /> : null}
       <Button onClick={() => void press()} loading={busy} data-autofocus>
-        {other ? `Sign out and go on as ${whose(link)}` : next}
+        {other ? t.signIn.signOutAndGoOn(whose(link)) : next}
       </Button>
       {other
         ? (
           <Button variant="default" onClick={() => location.replace("/")}>
-            Stay signed in as {named(who.user)}
+            {t.signIn.staySignedInAs(named(who.user))}
           </Button>
         )
         : null}

@@ -17,6 +17,7 @@ import { client, setCsrf } from "../../api/client";
 import type { Session } from "../../api/session";
 import { ProblemNote } from "../../kit/QueryResult";
 import { useSubmit } from "../../kit/formErrors";
+import { t } from "../../strings";
 
 type Props = {
   /** What failed with the link that led here. */
@@ -45,11 +46,11 @@ export function PasswordForm({ problem, email: known = "", text, within, onIn }:
   return (
     <form onSubmit={submit}>
       <Stack>
-        {within ? null : <Title order={1} size="h3">Sign in</Title>}
+        {within ? null : <Title order={1} size="h3">{t.signIn.signIn}</Title>}
         {text ? <Text size="sm">{text}</Text> : null}
         {answer ? <ProblemNote problem={answer} /> : null}
         <TextInput
-          label="Email"
+          label={t.signIn.email}
           type="email"
           autoComplete="username"
           required
@@ -60,7 +61,7 @@ export function PasswordForm({ problem, email: known = "", text, within, onIn }:
           autoFocus={!known}
         />
         <PasswordInput
-          label="Password"
+          label={t.signIn.password}
           autoComplete="current-password"
           required
           maxLength={1024}
@@ -70,7 +71,7 @@ export function PasswordForm({ problem, email: known = "", text, within, onIn }:
           autoFocus={Boolean(known)}
           data-autofocus={known ? true : undefined}
         />
-        <Button type="submit" loading={busy}>Sign in</Button>
+        <Button type="submit" loading={busy}>{t.signIn.signIn}</Button>
         <Anchor
           component="button"
           type="button"
@@ -78,18 +79,14 @@ export function PasswordForm({ problem, email: known = "", text, within, onIn }:
           onClick={toggle}
           aria-expanded={helped}
         >
-          No password yet, or lost it?
+          {t.signIn.noPasswordYetOrLost}
         </Anchor>
         <Collapse expanded={helped}>
           <Stack gap="xs">
-            <Text size="sm">
-              On the machine of the server, this makes a link that signs you in once:
-            </Text>
+            <Text size="sm">{t.signIn.onTheMachineOfThe}</Text>
             <Code block>./start sign-in</Code>
             <Text size="sm" c="dimmed">
-              Where Mainspring is installed, it is{" "}
-              <Code>mainspring sign-in</Code>. Elsewhere, ask whoever looks after it: an
-              administrator makes a link for you in their settings.
+              {t.signIn.whereMainspringIsInstalledIt(<Code>mainspring sign-in</Code>)}
             </Text>
           </Stack>
         </Collapse>

@@ -6,6 +6,7 @@ import { client } from "../../api/client";
 import { isUnnamed, type Session } from "../../api/session";
 import { ProblemNote } from "../../kit/QueryResult";
 import { useSubmit } from "../../kit/formErrors";
+import { t } from "../../strings";
 
 export function SetUp({ who, onDone }: { who: Session; onDone: () => void }) {
   const fresh = isUnnamed(who.user);
@@ -25,14 +26,14 @@ export function SetUp({ who, onDone }: { who: Session; onDone: () => void }) {
   return (
     <form onSubmit={submit}>
       <Stack>
-        <Title order={1} size="h3">{fresh ? "Welcome" : `Welcome, ${name || email}`}</Title>
-        <Text size="sm">
-          You are signed in. Choose a password, so that you can come back without a link.
-        </Text>
+        <Title order={1} size="h3">
+          {fresh ? t.signIn.welcome : t.signIn.welcome2(name || email)}
+        </Title>
+        <Text size="sm">{t.signIn.youAreSignedInChoose}</Text>
         {refusal.rest ? <ProblemNote problem={refusal.rest} /> : null}
         <TextInput
-          label="Your name"
-          description="Others see it beside what you do."
+          label={t.signIn.yourName}
+          description={t.signIn.othersSeeItBesideWhat}
           autoComplete="name"
           maxLength={200}
           value={name}
@@ -41,7 +42,7 @@ export function SetUp({ who, onDone }: { who: Session; onDone: () => void }) {
           autoFocus
         />
         <TextInput
-          label="Email"
+          label={t.signIn.email}
           type="email"
           autoComplete="username"
           required
@@ -51,8 +52,8 @@ export function SetUp({ who, onDone }: { who: Session; onDone: () => void }) {
           error={refusal.at("email")}
         />
         <PasswordInput
-          label="Password"
-          description="At least 12 characters. A few words in a row do well."
+          label={t.signIn.password}
+          description={t.signIn.atLeast12CharactersA}
           autoComplete="new-password"
           required
           minLength={12}
@@ -61,8 +62,10 @@ export function SetUp({ who, onDone }: { who: Session; onDone: () => void }) {
           onChange={(event) => setPassword(event.currentTarget.value)}
           error={refusal.at("password")}
         />
-        <Button type="submit" loading={busy}>Save and go on</Button>
-        <Anchor component="button" type="button" size="sm" onClick={onDone}>Later</Anchor>
+        <Button type="submit" loading={busy}>{t.signIn.saveAndGoOn}</Button>
+        <Anchor component="button" type="button" size="sm" onClick={onDone}>
+          {t.signIn.later}
+        </Anchor>
       </Stack>
     </form>
   );

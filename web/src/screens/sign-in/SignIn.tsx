@@ -12,6 +12,7 @@ import { type Link, takeToken } from "./links";
 import { LinkOffer } from "./LinkOffer";
 import { PasswordForm } from "./PasswordForm";
 import { SetUp } from "./SetUp";
+import { t } from "../../strings";
 
 type State =
   | { kind: "looking" }
@@ -41,7 +42,7 @@ export default function SignIn() {
   const [token, setToken] = useState(tokenOfTab);
   const [state, setState] = useState<State>({ kind: "looking" });
   useEffect(() => {
-    document.title = "Sign in · Mainspring";
+    document.title = t.signIn.signInMainspring;
     // Pasting a link into this page's URL would not reload it.
     const again = () => location.reload();
     addEventListener("hashchange", again);
@@ -73,7 +74,7 @@ export default function SignIn() {
       <Stack w="100%" maw={440} gap="xl">
         <Group gap="sm" justify="center">
           <Mark size={34} />
-          <Text fw={650} fz="xl">Mainspring</Text>
+          <Text fw={650} fz="xl">{t.signIn.mainspring}</Text>
         </Group>
         <Card withBorder radius="lg" p={{ base: "lg", xs: "xl" }} shadow="sm">
           {state.kind === "looking" ? <Waiting /> : null}
@@ -127,8 +128,8 @@ function Waiting() {
   return (
     <Box py="lg">
       <Stack align="center" gap="sm">
-        <Title order={1} size="h4">One moment …</Title>
-        <Loader size="sm" aria-label="Loading" />
+        <Title order={1} size="h4">{t.signIn.oneMoment}</Title>
+        <Loader size="sm" aria-label={t.signIn.loading} />
       </Stack>
     </Box>
   );

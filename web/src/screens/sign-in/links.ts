@@ -4,6 +4,7 @@
 // so that it is in no history and in no screenshot.
 
 import type { Schemas } from "../../api/client";
+import { t } from "../../strings";
 
 export type Link = Schemas["LinkShape"];
 export type Offer = { title: string; text: string; action: string };
@@ -18,44 +19,38 @@ export function takeToken(): string {
   return token;
 }
 
-const article = (role: string) => (/^[aeiou]/.test(role) ? `an ${role}` : `a ${role}`);
+const article = (role: string) => (/^[aeiou]/.test(role) ? t.signIn.an(role) : t.signIn.a(role));
 const isUnnamed = (email: string) => email.endsWith("@localhost");
 
 export const whose = (link: Link) =>
-  isUnnamed(link.email) ? "the owner of this installation" : link.email;
+  isUnnamed(link.email) ? t.signIn.theOwnerOfThisInstallation : link.email;
 
 /** What the button does. */
 export function describe(link: Link): Offer {
   switch (link.purpose) {
     case "invitation":
       return {
-        title: `${link.made_by ?? "Somebody"} invites you to ${link.workspace}`,
-        text: `You will be ${article(link.role ?? "member")} there. The invitation is for ${
-          whose(link)
-        }.`,
-        action: `Join ${link.workspace}`,
+        title: t.signIn.invitesYouTo(link.made_by ?? t.signIn.somebody, link.workspace),
+        text: t.signIn.youWillBeThereThe(article(link.role ?? "member"), whose(link)),
+        action: t.signIn.join(link.workspace),
       };
     case "reset":
       return {
-        title: "Choose a new password",
-        text: `This link is for ${
-          whose(link)
-        }. Using it forgets the password there was and ends all sessions.`,
-        action: "Go on",
+        title: t.signIn.chooseANewPassword,
+        text: t.signIn.thisLinkIsForUsing(whose(link)),
+        action: t.signIn.goOn,
       };
     case "invite":
       return {
-        title: "Welcome to Mainspring",
-        text: `${link.made_by || "Somebody"} made an account for ${
-          whose(link)
-        }. This link signs you in, once.`,
-        action: "Sign in",
+        title: t.signIn.welcomeToMainspring,
+        text: t.signIn.madeAnAccountForThis(link.made_by || t.signIn.somebody, whose(link)),
+        action: t.signIn.signIn,
       };
     default:
       return {
-        title: isUnnamed(link.email) ? "Welcome to Mainspring" : "Sign in",
-        text: `This link signs ${whose(link)} in, once.`,
-        action: "Sign in",
+        title: isUnnamed(link.email) ? t.signIn.welcomeToMainspring : t.signIn.signIn,
+        text: t.signIn.thisLinkSignsInOnce(whose(link)),
+        action: t.signIn.signIn,
       };
   }
 }

@@ -11,6 +11,7 @@ import { PageHead } from "../../kit/PageHead";
 import { useSubmit } from "../../kit/formErrors";
 import { escapeInvisible, formatDateTime } from "../../kit/format";
 import { Section } from "../settings/Section";
+import { t } from "../../strings";
 
 type Look = Schemas["TerminalLook"];
 
@@ -35,10 +36,10 @@ export default function Terminal() {
     });
   return (
     <>
-      <PageHead title="Sign a terminal in" />
+      <PageHead title={t.terminal.signATerminalIn} />
       <Section
         title="mainspring login"
-        description={`The terminal will act as you in ${who.workspace.name}. Confirm only a code that you see on your own terminal.`}
+        description={t.terminal.theTerminalWillActAs(who.workspace.name)}
       >
         {done
           ? (
@@ -46,14 +47,14 @@ export default function Terminal() {
               {done === "confirmed"
                 ? (
                   <>
-                    The terminal is signed in. You can end its session{" "}
-                    <Anchor component={Link} to="/settings/sessions" inherit underline="always">
-                      in the settings
-                    </Anchor>
-                    .
+                    {t.terminal.theTerminalIsSignedIn(
+                      <Anchor component={Link} to="/settings/sessions" inherit underline="always">
+                        {t.terminal.inTheSettings}
+                      </Anchor>,
+                    )}
                   </>
                 )
-                : "The terminal was declined. It has no access."}
+                : t.terminal.theTerminalWasDeclinedIt}
             </Alert>
           )
           : (
@@ -61,7 +62,7 @@ export default function Terminal() {
               <Stack>
                 {refusal.rest ? <ProblemNote problem={refusal.rest} /> : null}
                 <TextInput
-                  label="The code on the terminal"
+                  label={t.terminal.theCodeOnTheTerminal}
                   placeholder="BCDF-GHJK"
                   required
                   autoComplete="off"
@@ -77,23 +78,25 @@ export default function Terminal() {
                   ? (
                     <>
                       <Text size="sm">
-                        {escapeInvisible(shown.label || "A terminal")} asked from {shown.address} at
-                        {" "}
-                        {formatDateTime(shown.created_at)}.
+                        {t.terminal.askedFromAt(
+                          escapeInvisible(shown.label || t.terminal.aTerminal),
+                          shown.address,
+                          formatDateTime(shown.created_at),
+                        )}
                       </Text>
                       <Group>
                         <Button loading={busy} onClick={() => answer(true)}>
-                          Sign this terminal in
+                          {t.terminal.signThisTerminalIn}
                         </Button>
                         <Button variant="default" disabled={busy} onClick={() => answer(false)}>
-                          Decline
+                          {t.terminal.decline}
                         </Button>
                       </Group>
                     </>
                   )
                   : (
                     <Group>
-                      <Button type="submit" loading={busy}>Next</Button>
+                      <Button type="submit" loading={busy}>{t.terminal.next}</Button>
                     </Group>
                   )}
               </Stack>

@@ -19,6 +19,7 @@ import {
   zoneHere,
 } from "./progress";
 import { Panel } from "./Panel";
+import { t } from "../../strings";
 
 const MOST = 200;
 
@@ -28,20 +29,20 @@ export function AttachedAutomations({ held, may }: { held: WorkflowDetail; may: 
   const summaries = new Map(known.data?.items.map((one) => [one.id, one]));
   const ids = held.automations.map((one) => one.automation_id ?? "");
   const attach = (id: string) =>
-    void act(() => changeWorkflow(held, { automation_ids: [...ids, id] }), "Attached.");
+    void act(() => changeWorkflow(held, { automation_ids: [...ids, id] }), t.workflows.attached);
   const detach = ({ automation_id: id, name }: AttachedAutomation) =>
     void act(
       () => changeWorkflow(held, { automation_ids: ids.filter((one) => one !== id) }),
-      `${name} goes its own way now.`,
+      t.workflows.goesItsOwnWayNow(name),
     );
   const make = (template: Template) =>
     void act(
       () => changeWorkflow(held, { templates: [template], timezone: zoneHere() }),
-      "It is made, and goes with the workflow.",
+      t.workflows.itIsMadeAndGoes,
     );
   return (
     <Panel
-      title="Automations"
+      title={t.workflows.automations}
       right={may ? <CreateForm held={held} busy={busy} make={make} /> : null}
     >
       <Stack gap="md">
@@ -54,11 +55,9 @@ export function AttachedAutomations({ held, may }: { held: WorkflowDetail; may: 
             busy={busy}
           />
         ))}
-        {held.automations.length ? null : (
-          <Text size="sm" c="dimmed">
-            Attach automations that serve this work: they start and rest with it.
-          </Text>
-        )}
+        {held.automations.length
+          ? null
+          : <Text size="sm" c="dimmed">{t.workflows.attachAutomationsThatServeThis}</Text>}
         {may ? <AttachForm without={ids} busy={busy} attach={attach} /> : null}
       </Stack>
     </Panel>
@@ -98,8 +97,8 @@ function Row({ one, summary, detach, busy }: RowProps) {
                 <Timestamp at={last.at} />
               </>
             )
-            : "has not run yet"}
-          {one.resumes ? " · goes on when the workflow does" : ""}
+            : t.workflows.hasNotRunYet}
+          {one.resumes ? t.workflows.goesOnWhenTheWorkflow : ""}
         </Text>
       </Stack>
       <Group gap={4} wrap="nowrap" style={{ flexShrink: 0 }}>
@@ -109,8 +108,8 @@ function Row({ one, summary, detach, busy }: RowProps) {
             <ActionIcon
               variant="subtle"
               color="gray"
-              aria-label={`Detach ${one.name}`}
-              title="Let it go its own way"
+              aria-label={t.workflows.detach(one.name)}
+              title={t.workflows.letItGoItsOwn}
               disabled={busy}
               onClick={detach}
             >
@@ -136,15 +135,15 @@ function AttachForm({ without, busy, attach }: AttachFormProps) {
   return (
     <Select
       size="sm"
-      aria-label="Attach an automation"
-      placeholder="Attach an automation"
+      aria-label={t.workflows.attachAnAutomation}
+      placeholder={t.workflows.attachAnAutomation}
       searchable
       disabled={busy}
       data={data}
       value={null}
       searchValue={text}
       onSearchChange={setText}
-      nothingFoundMessage="No other automation fits."
+      nothingFoundMessage={t.workflows.noOtherAutomationFits}
       onChange={(id) => {
         setText("");
         if (id) attach(id as string);
@@ -171,7 +170,7 @@ function CreateForm({ held, busy, make }: CreateFormProps) {
           loading={busy}
           leftSection={<Plus size={13} />}
         >
-          Make one
+          {t.workflows.makeOne}
         </Button>
       </Menu.Target>
       <Menu.Dropdown>

@@ -8,6 +8,7 @@ import { escapeInvisible, formatDate } from "../../kit/format";
 import { daysTo, describeDistance, todayOf, type WorkflowDetail } from "./progress";
 import { EditDeadlines } from "./EditForms";
 import { Panel } from "./Panel";
+import { t } from "../../strings";
 
 const NEAR = 7;
 const statusOf = (days: number) => days < 0 || days > NEAR ? "quiet" : "waiting";
@@ -18,7 +19,7 @@ export function Deadlines({ held, may }: { held: WorkflowDetail; may: boolean })
   const sorted = [...held.deadlines].sort((one, two) => one.date.localeCompare(two.date));
   return (
     <Panel
-      title="Deadlines"
+      title={t.workflows.deadlines}
       right={may
         ? (
           <Button
@@ -26,9 +27,9 @@ export function Deadlines({ held, may }: { held: WorkflowDetail; may: boolean })
             size="compact-sm"
             leftSection={<Pencil size={13} />}
             onClick={() => setEditing(true)}
-            aria-label="Edit the deadlines"
+            aria-label={t.workflows.editTheDeadlines}
           >
-            {sorted.length ? "Edit" : "Add one"}
+            {sorted.length ? t.workflows.edit : t.workflows.addOne}
           </Button>
         )
         : null}
@@ -60,7 +61,7 @@ export function Deadlines({ held, may }: { held: WorkflowDetail; may: boolean })
             })}
           </Stack>
         )
-        : <Text size="sm" c="dimmed">No day is set.</Text>}
+        : <Text size="sm" c="dimmed">{t.workflows.noDayIsSet}</Text>}
       {editing ? <EditDeadlines held={held} onClose={() => setEditing(false)} /> : null}
     </Panel>
   );

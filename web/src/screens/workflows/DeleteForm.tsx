@@ -6,8 +6,8 @@ import { useState } from "react";
 import { client, refresh } from "../../api/client";
 import { notifyDone } from "../../kit/useAction";
 import { ProblemNote } from "../../kit/QueryResult";
-import { formatCount } from "../../kit/format";
 import type { WorkflowDetail } from "./progress";
+import { t } from "../../strings";
 
 export function DeleteForm({ held, onClose }: { held: WorkflowDetail; onClose: () => void }) {
   const [board, setBoard] = useState(false);
@@ -23,9 +23,10 @@ export function DeleteForm({ held, onClose }: { held: WorkflowDetail; onClose: (
       });
       const archived = data?.automations_archived.length ?? 0;
       notifyDone(
-        `${held.title} is deleted${
-          archived ? `; ${formatCount(archived, "automation is", "automations are")} archived` : ""
-        }.`,
+        t.workflows.isDeleted(
+          held.title,
+          archived ? t.workflows.automationIsArchived(archived) : "",
+        ),
       );
       // Navigates first, so that nothing refetches the deleted workflow.
       await navigate({ to: "/workflows" });
@@ -37,17 +38,14 @@ export function DeleteForm({ held, onClose }: { held: WorkflowDetail; onClose: (
     }
   };
   return (
-    <Modal opened onClose={onClose} title={`Delete ${held.title}?`} centered>
+    <Modal opened onClose={onClose} title={t.workflows.delete(held.title)} centered>
       <Stack>
-        <Text size="sm">
-          Its charter, KPIs and roster are gone for good. Its automations are archived, except those
-          that another workflow has too; they can be restored.
-        </Text>
+        <Text size="sm">{t.workflows.itsCharterKpisAndRoster}</Text>
         {held.board_id
           ? (
             <Checkbox
-              label="Archive its board too"
-              description="Otherwise the board stays as it is. An archived board can be restored."
+              label={t.workflows.archiveItsBoardToo}
+              description={t.workflows.otherwiseTheBoardStaysAs}
               checked={board}
               onChange={(event) => setBoard(event.currentTarget.checked)}
             />
@@ -55,9 +53,9 @@ export function DeleteForm({ held, onClose }: { held: WorkflowDetail; onClose: (
           : null}
         {problem ? <ProblemNote problem={problem} /> : null}
         <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose}>Cancel</Button>
+          <Button variant="default" onClick={onClose}>{t.workflows.cancel}</Button>
           <Button color="red.9" loading={busy} onClick={() => void remove()}>
-            Delete the workflow
+            {t.workflows.deleteTheWorkflow}
           </Button>
         </Group>
       </Stack>

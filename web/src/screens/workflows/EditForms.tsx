@@ -7,6 +7,7 @@ import { ProblemNote } from "../../kit/QueryResult";
 import { type Change, changeWorkflow } from "./mutations";
 import type { Deadline, WorkflowDetail } from "./progress";
 import { asDeadlines, asKpis, DeadlineLines, KpiLines, NEW_DEADLINE, NEW_KPI } from "./Lines";
+import { t } from "../../strings";
 
 type Errors = Record<string, string>;
 type Props = { held: WorkflowDetail; onClose: () => void };
@@ -40,8 +41,8 @@ function Frame({ held, title, onClose, change, children }: FrameProps) {
           {children(errors)}
           {problem ? <ProblemNote problem={problem} /> : null}
           <Group justify="flex-end" gap="xs">
-            <Button variant="default" onClick={onClose}>Cancel</Button>
-            <Button type="submit" loading={busy}>Save</Button>
+            <Button variant="default" onClick={onClose}>{t.workflows.cancel}</Button>
+            <Button type="submit" loading={busy}>{t.workflows.save}</Button>
           </Group>
         </Stack>
       </form>
@@ -56,13 +57,13 @@ export function EditCharter({ held, onClose }: Props) {
     <Frame
       held={held}
       onClose={onClose}
-      title="Title and charter"
+      title={t.workflows.titleAndCharter}
       change={() => ({ title: title.trim(), charter })}
     >
       {(errors) => (
         <>
           <TextInput
-            label="Title"
+            label={t.workflows.title}
             required
             maxLength={200}
             value={title}
@@ -71,8 +72,8 @@ export function EditCharter({ held, onClose }: Props) {
             data-autofocus
           />
           <Textarea
-            label="Charter"
-            description="What it is for, and when it is done."
+            label={t.workflows.charter}
+            description={t.workflows.whatItIsForAnd}
             autosize
             minRows={4}
             maxRows={16}
@@ -93,15 +94,12 @@ export function EditKpis({ held, onClose }: Props) {
     <Frame
       held={held}
       onClose={onClose}
-      title="KPIs"
+      title={t.workflows.kpis}
       change={() => ({ kpis: asKpis(lines) })}
     >
       {(errors) => (
         <>
-          <Text size="sm" c="dimmed">
-            A name, a number to reach, what it counts, and by which day. Without a day of its own, a
-            KPI ends with the last deadline of the workflow.
-          </Text>
+          <Text size="sm" c="dimmed">{t.workflows.aNameANumberTo}</Text>
           <KpiLines lines={lines} set={setLines} error={(at) => errors[at]} />
         </>
       )}
@@ -117,7 +115,7 @@ export function EditDeadlines({ held, onClose }: Props) {
     <Frame
       held={held}
       onClose={onClose}
-      title="Deadlines"
+      title={t.workflows.deadlines}
       change={() => ({ deadlines: asDeadlines(lines) })}
     >
       {(errors) => <DeadlineLines lines={lines} set={setLines} error={(at) => errors[at]} />}

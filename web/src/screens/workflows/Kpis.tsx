@@ -19,13 +19,14 @@ import {
 } from "./progress";
 import { EditKpis } from "./EditForms";
 import { Panel } from "./Panel";
+import { t } from "../../strings";
 
 export function Kpis({ held, may }: { held: WorkflowDetail; may: boolean }) {
   const [editing, setEditing] = useState(false);
   const slipping = new Set(held.standing?.slipping.map((one) => one.kpi));
   return (
     <Panel
-      title="KPIs"
+      title={t.workflows.kpis}
       right={may
         ? (
           <Button
@@ -33,9 +34,9 @@ export function Kpis({ held, may }: { held: WorkflowDetail; may: boolean }) {
             size="compact-sm"
             leftSection={<Pencil size={13} />}
             onClick={() => setEditing(true)}
-            aria-label="Edit the KPIs"
+            aria-label={t.workflows.editTheKpis}
           >
-            {held.kpis.length ? "Edit" : "Add one"}
+            {held.kpis.length ? t.workflows.edit : t.workflows.addOne}
           </Button>
         )
         : null}
@@ -53,12 +54,7 @@ export function Kpis({ held, may }: { held: WorkflowDetail; may: boolean }) {
             ))}
           </Stack>
         )
-        : (
-          <Text size="sm" c="dimmed">
-            Which numbers say that it goes well? Name one with the target it is to reach; people and
-            automations then report what it is now.
-          </Text>
-        )}
+        : <Text size="sm" c="dimmed">{t.workflows.whichNumbersSayThatIt}</Text>}
       {editing ? <EditKpis held={held} onClose={() => setEditing(false)} /> : null}
     </Panel>
   );
@@ -72,8 +68,8 @@ function Row({ one, slips, set }: { one: Kpi; slips: boolean; set: string | null
       <Group justify="space-between" gap="xs">
         <Group gap="xs">
           <Text fw={600} size="sm">{escapeInvisible(one.name)}</Text>
-          {percent >= 100 ? <Status value="ok" label="reached" /> : null}
-          {slips ? <Status value="warning" label="slips" /> : null}
+          {percent >= 100 ? <Status value="ok" label={t.workflows.reached} /> : null}
+          {slips ? <Status value="warning" label={t.workflows.slips} /> : null}
         </Group>
         {set ? <SetCurrent one={one} id={set} /> : null}
       </Group>
@@ -81,16 +77,16 @@ function Row({ one, slips, set }: { one: Kpi; slips: boolean; set: string | null
         value={percent}
         size="lg"
         color={slips ? "yellow.7" : undefined}
-        aria-label={`${one.name}: ${percent} per cent`}
+        aria-label={t.workflows.perCent(one.name, percent)}
       />
       <Group justify="space-between" gap="xs">
         <Text size="sm" c="dimmed" className="numbers">
-          {amount(one.current)} of {amount(one.target, one.unit)}, {percent}%
+          {t.workflows.of2(amount(one.current), amount(one.target, one.unit), percent)}
         </Text>
         {until
           ? (
             <Text size="sm" c="dimmed">
-              by {formatDate(until)}, {describeDistance(daysTo(until, todayOf()))}
+              {t.workflows.by(formatDate(until), describeDistance(daysTo(until, todayOf())))}
             </Text>
           )
           : null}
@@ -120,20 +116,20 @@ function SetCurrent({ one, id }: { one: Kpi; id: string }) {
         <Button
           size="compact-sm"
           variant="default"
-          aria-label={`Set ${one.name}`}
+          aria-label={t.workflows.set2(one.name)}
           onClick={() => {
             setValue(one.current ?? "");
             setOpen(!open);
           }}
         >
-          Set
+          {t.workflows.set}
         </Button>
       </Popover.Target>
-      <Popover.Dropdown aria-label={`What ${one.name} is now`}>
+      <Popover.Dropdown aria-label={t.workflows.whatIsNow(one.name)}>
         <form onSubmit={(event) => void submit(event)}>
           <Group gap="xs" align="flex-end">
             <NumberInput
-              label="It is now"
+              label={t.workflows.itIsNow}
               w={140}
               required
               hideControls
@@ -141,7 +137,7 @@ function SetCurrent({ one, id }: { one: Kpi; id: string }) {
               onChange={setValue}
               data-autofocus
             />
-            <Button type="submit" loading={busy}>Save</Button>
+            <Button type="submit" loading={busy}>{t.workflows.save}</Button>
           </Group>
         </form>
       </Popover.Dropdown>

@@ -4,6 +4,7 @@ import { ActionIcon, Button, Group, NumberInput, Stack, TextInput } from "@manti
 import { Plus, X } from "lucide-react";
 import type { ReactNode } from "react";
 import type { Deadline, Kpi } from "./progress";
+import { t } from "../../strings";
 
 /** While editing, a number may be missing. */
 export type WrittenKpi = Omit<Kpi, "target"> & { target: number | string };
@@ -31,20 +32,20 @@ type Error = string | undefined;
 
 export function KpiLines({ lines, set, error }: Props<WrittenKpi>) {
   return (
-    <Lines lines={lines} set={set} fresh={NEW_KPI} what="KPI">
+    <Lines lines={lines} set={set} fresh={NEW_KPI} what={t.workflows.kpi}>
       {(one, at, change) => (
         <>
           <TextInput
             flex="2 1 9rem"
-            aria-label={`Name of KPI ${at + 1}`}
-            placeholder="Paying customers"
+            aria-label={t.workflows.nameOfKpi(at + 1)}
+            placeholder={t.workflows.payingCustomers}
             value={one.name}
             error={error(`/kpis/${at}/name`)}
             onChange={(event) => change({ name: event.currentTarget.value })}
           />
           <NumberInput
             flex="1 1 5rem"
-            aria-label={`Target of KPI ${at + 1}`}
+            aria-label={t.workflows.targetOfKpi(at + 1)}
             placeholder="100"
             hideControls
             required={!!one.name}
@@ -54,7 +55,7 @@ export function KpiLines({ lines, set, error }: Props<WrittenKpi>) {
           />
           <TextInput
             flex="1 1 5rem"
-            aria-label={`Unit of KPI ${at + 1}`}
+            aria-label={t.workflows.unitOfKpi(at + 1)}
             placeholder="customers"
             value={one.unit ?? ""}
             error={error(`/kpis/${at}/unit`)}
@@ -63,7 +64,7 @@ export function KpiLines({ lines, set, error }: Props<WrittenKpi>) {
           <TextInput
             flex="1 1 8rem"
             type="date"
-            aria-label={`Deadline of KPI ${at + 1}`}
+            aria-label={t.workflows.deadlineOfKpi(at + 1)}
             value={one.deadline ?? ""}
             error={error(`/kpis/${at}/deadline`)}
             onChange={(event) => change({ deadline: event.currentTarget.value })}
@@ -81,7 +82,7 @@ export function DeadlineLines({ lines, set, error }: Props<Deadline>) {
         <>
           <TextInput
             flex="2 1 9rem"
-            aria-label={`Name of deadline ${at + 1}`}
+            aria-label={t.workflows.nameOfDeadline(at + 1)}
             placeholder="Beta"
             value={one.label}
             required={!!one.date}
@@ -91,7 +92,7 @@ export function DeadlineLines({ lines, set, error }: Props<Deadline>) {
           <TextInput
             flex="1 1 8rem"
             type="date"
-            aria-label={`Day of deadline ${at + 1}`}
+            aria-label={t.workflows.dayOfDeadline(at + 1)}
             value={one.date}
             required={!!one.label}
             error={error(`/deadlines/${at}/date`)}
@@ -124,7 +125,7 @@ function Lines<T>({ lines, set, fresh, what, children }: LinesProps<T>) {
             variant="subtle"
             color="gray"
             size="lg"
-            aria-label={`Leave out ${what} ${at + 1}`}
+            aria-label={t.workflows.leaveOut(what, at + 1)}
             onClick={() =>
               set(lines.filter((_, place) => place !== at))}
           >
@@ -139,7 +140,7 @@ function Lines<T>({ lines, set, fresh, what, children }: LinesProps<T>) {
         leftSection={<Plus size={14} />}
         onClick={() => set([...lines, fresh])}
       >
-        Add a {what}
+        {t.workflows.addA(what)}
       </Button>
     </Stack>
   );

@@ -27,6 +27,7 @@ import {
   NEW_KPI,
   type WrittenKpi,
 } from "./Lines";
+import { t } from "../../strings";
 
 const EMPTY = {
   title: "",
@@ -74,8 +75,8 @@ export function NewWorkflow({ opened, close }: { opened: boolean; close: () => v
     }
   };
   return (
-    <Modal opened={opened} onClose={close} title="A new workflow" size="lg" centered>
-      <form onSubmit={(event) => void submit(event)} aria-label="A new workflow">
+    <Modal opened={opened} onClose={close} title={t.workflows.aNewWorkflow} size="lg" centered>
+      <form onSubmit={(event) => void submit(event)} aria-label={t.workflows.aNewWorkflow}>
         <Stack>
           <Fields
             given={given}
@@ -84,8 +85,8 @@ export function NewWorkflow({ opened, close }: { opened: boolean; close: () => v
           />
           {problem ? <ProblemNote problem={problem} /> : null}
           <Group justify="flex-end" gap="xs">
-            <Button variant="default" onClick={close}>Cancel</Button>
-            <Button type="submit" loading={busy}>Make the workflow</Button>
+            <Button variant="default" onClick={close}>{t.workflows.cancel}</Button>
+            <Button type="submit" loading={busy}>{t.workflows.makeTheWorkflow}</Button>
           </Group>
         </Stack>
       </form>
@@ -103,28 +104,28 @@ function Fields({ given, change, errors }: FieldProps) {
   return (
     <>
       <TextInput
-        label="Title"
+        label={t.workflows.title}
         required
         maxLength={200}
-        placeholder="Launch"
+        placeholder={t.workflows.launch}
         value={given.title}
         error={errors["/title"]}
         onChange={(event) => change({ title: event.currentTarget.value })}
         data-autofocus
       />
       <Textarea
-        label="Charter"
-        description="What it is for, and when it is done."
+        label={t.workflows.charter}
+        description={t.workflows.whatItIsForAnd}
         autosize
         minRows={2}
         maxRows={10}
-        placeholder="Bring it to the first hundred customers."
+        placeholder={t.workflows.bringItToTheFirst}
         value={given.charter}
         error={errors["/charter"]}
         onChange={(event) => change({ charter: event.currentTarget.value })}
       />
       <Stack gap={4}>
-        <Text size="sm" fw={500}>KPIs: name, target, unit, and by when</Text>
+        <Text size="sm" fw={500}>{t.workflows.kpisNameTargetUnitAnd}</Text>
         <KpiLines
           lines={given.kpis}
           set={(kpis) => change({ kpis })}
@@ -132,7 +133,7 @@ function Fields({ given, change, errors }: FieldProps) {
         />
       </Stack>
       <Stack gap={4}>
-        <Text size="sm" fw={500}>Deadlines</Text>
+        <Text size="sm" fw={500}>{t.workflows.deadlines}</Text>
         <DeadlineLines
           lines={given.deadlines}
           set={(deadlines) => change({ deadlines })}
@@ -140,16 +141,16 @@ function Fields({ given, change, errors }: FieldProps) {
         />
       </Stack>
       <Switch
-        label="Make a board for it"
-        description="With tasks, progress and reminders."
+        label={t.workflows.makeABoardForIt}
+        description={t.workflows.withTasksProgressAndReminders}
         checked={given.board}
         onChange={(event) => change({ board: event.currentTarget.checked })}
       />
       {given.board
         ? (
           <Checkbox.Group
-            label="Automations to make for it"
-            description="They ask no model, and wait until you start the workflow."
+            label={t.workflows.automationsToMakeForIt}
+            description={t.workflows.theyAskNoModelAnd}
             value={given.templates}
             onChange={(templates) => change({ templates })}
           >

@@ -8,10 +8,12 @@ import { capitalize } from "../../kit/format";
 import { changeWorkflow } from "./mutations";
 import type { Member, RosterRole, WorkflowDetail } from "./progress";
 import { Panel } from "./Panel";
+import { t } from "../../strings";
 
 const ROLES = ["owner", "contributor", "observer"] as const;
 const CHOICES = ROLES.map((value) => ({ value, label: capitalize(value) }));
-const called = (one: Member | undefined) => one ? one.name || one.email : "Somebody who has left";
+const called = (one: Member | undefined) =>
+  one ? one.name || one.email : t.workflows.somebodyWhoHasLeft;
 
 export function Roster({ held, may }: { held: WorkflowDetail; may: boolean }) {
   const members = api.useQuery("get", "/api/v1/members").data?.members ?? [];
@@ -21,7 +23,7 @@ export function Roster({ held, may }: { held: WorkflowDetail; may: boolean }) {
   const on = new Set(held.roster.map((one) => one.user_id));
   const others = members.filter((one) => !on.has(one.id));
   return (
-    <Panel title="People">
+    <Panel title={t.workflows.people}>
       <Stack gap="sm">
         {held.roster.map(({ user_id, role }) => (
           <Row
@@ -44,8 +46,8 @@ export function Roster({ held, may }: { held: WorkflowDetail; may: boolean }) {
           ? (
             <Select
               size="xs"
-              aria-label="Add a member"
-              placeholder="Add a member"
+              aria-label={t.workflows.addAMember}
+              placeholder={t.workflows.addAMember}
               searchable
               disabled={busy}
               value={null}
@@ -54,10 +56,7 @@ export function Roster({ held, may }: { held: WorkflowDetail; may: boolean }) {
             />
           )
           : null}
-        <Text size="xs" c="dimmed">
-          Observers change neither the workflow nor its board. Admins of the workspace are bound by
-          no roster.
-        </Text>
+        <Text size="xs" c="dimmed">{t.workflows.observersChangeNeitherTheWorkflow}</Text>
       </Stack>
     </Panel>
   );
@@ -81,7 +80,7 @@ function Row({ name, role, busy, set, remove }: RowProps) {
             <Select
               size="xs"
               w={130}
-              aria-label={`Role of ${name}`}
+              aria-label={t.workflows.roleOf(name)}
               data={CHOICES}
               value={role}
               disabled={busy}
@@ -93,7 +92,7 @@ function Row({ name, role, busy, set, remove }: RowProps) {
                 <ActionIcon
                   variant="subtle"
                   color="gray"
-                  aria-label={`Take ${name} off`}
+                  aria-label={t.workflows.takeOff(name)}
                   onClick={remove}
                   disabled={busy}
                 >

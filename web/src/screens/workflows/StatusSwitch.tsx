@@ -6,9 +6,10 @@ import { CircleCheck, Pause, Play, TriangleAlert } from "lucide-react";
 import { type ReactNode, useState } from "react";
 import { type Answer, client } from "../../api/client";
 import { useAction } from "../../kit/useAction";
-import { escapeInvisible, formatCount } from "../../kit/format";
+import { escapeInvisible } from "../../kit/format";
 import { refreshAll } from "./mutations";
 import type { WorkflowDetail } from "./progress";
+import { t } from "../../strings";
 
 type StatusResult = Answer<"set_workflow_status">;
 export type StatusSwitch = {
@@ -19,9 +20,9 @@ export type StatusSwitch = {
 };
 
 const STARTS = {
-  draft: "Start it",
-  paused: "Resume all",
-  archived: "Take it up again",
+  draft: t.workflows.startIt,
+  paused: t.workflows.resumeAll,
+  archived: t.workflows.takeItUpAgain,
   active: "",
 };
 
@@ -46,17 +47,17 @@ export function useStatusSwitch(held: WorkflowDetail): StatusSwitch {
       leftSection={active ? <Pause size={15} /> : <Play size={15} />}
       onClick={() => void to(active ? "paused" : "active")}
     >
-      {active ? "Pause all" : STARTS[held.status]}
+      {active ? t.workflows.pauseAll : STARTS[held.status]}
     </Button>
   );
   return { button, result, to, forget: () => setResult(null) };
 }
 
 const WORDS = {
-  active: "It is active.",
-  paused: "It is paused.",
-  archived: "It is archived.",
-  draft: "It is a draft.",
+  active: t.workflows.itIsActive,
+  paused: t.workflows.itIsPaused,
+  archived: t.workflows.itIsArchived,
+  draft: t.workflows.itIsADraft,
 };
 
 /** Shown until dismissed: names, and reasons for the pending ones. */
@@ -79,18 +80,18 @@ export function Switched(
       icon={waiting.length ? <TriangleAlert size={18} /> : <CircleCheck size={18} />}
       title={WORDS[result.status]}
       withCloseButton
-      closeButtonLabel="Close"
+      closeButtonLabel={t.workflows.close}
       onClose={onClose}
     >
       <Stack gap="xs">
-        {quiet ? <Text size="sm">Its automations stay as they are.</Text> : null}
+        {quiet ? <Text size="sm">{t.workflows.itsAutomationsStayAsThey}</Text> : null}
         <Some
-          text={`${formatCount(activated.length, "automation")} set going:`}
+          text={t.workflows.automationSetGoing(activated.length)}
           ids={activated}
           held={held}
         />
         <Some
-          text={`${formatCount(paused.length, "automation")} paused:`}
+          text={t.workflows.automationPaused(paused.length)}
           ids={paused}
           held={held}
         />
@@ -98,7 +99,7 @@ export function Switched(
           ? (
             <div>
               <Text size="sm" fw={600}>
-                {formatCount(waiting.length, "automation waits", "automations wait")}:
+                {t.counts.automationsWait(waiting.length)}:
               </Text>
               <List size="sm">
                 {waiting.map((one) => (

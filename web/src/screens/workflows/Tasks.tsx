@@ -3,9 +3,10 @@
 import { Anchor, Group, Stack, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { Status } from "../../kit/Status";
-import { escapeInvisible, formatCount } from "../../kit/format";
+import { escapeInvisible } from "../../kit/format";
 import type { WorkflowDetail } from "./progress";
 import { Panel } from "./Panel";
+import { t } from "../../strings";
 
 const MOST = 8;
 
@@ -15,11 +16,9 @@ export function Tasks({ held }: { held: WorkflowDetail }) {
   const { tasks_due: due, tasks_done: done } = standing;
   return (
     <Panel
-      title="Tasks"
+      title={t.workflows.tasks}
       right={
-        <Anchor component={Link} to={`/boards/${board}`} size="sm">
-          All of them
-        </Anchor>
+        <Anchor component={Link} to={`/boards/${board}`} size="sm">{t.workflows.allOfThem}</Anchor>
       }
     >
       <Stack gap="sm">
@@ -27,18 +26,20 @@ export function Tasks({ held }: { held: WorkflowDetail }) {
           <Group key={one.key} justify="space-between" wrap="nowrap">
             <div>
               <Text size="sm" fw={600}>{escapeInvisible(one.title ?? "")}</Text>
-              <Text size="sm" c="dimmed">{one.owner}, due {one.due}</Text>
+              <Text size="sm" c="dimmed">{t.workflows.due(one.owner, one.due)}</Text>
             </div>
             <Status
               value={one.overdue ? "failed" : "waiting"}
-              label={one.overdue ? "overdue" : "due"}
+              label={one.overdue ? t.workflows.overdue : t.workflows.due2}
             />
           </Group>
         ))}
-        {due.length > MOST ? <Text size="sm" c="dimmed">and {due.length - MOST} more</Text> : null}
+        {due.length > MOST
+          ? <Text size="sm" c="dimmed">{t.workflows.andMore(due.length - MOST)}</Text>
+          : null}
         <Text size="sm" c="dimmed">
-          {due.length ? "" : "None is due within a day. "}
-          {done.length ? `${formatCount(done.length, "task")} done in the last seven days.` : ""}
+          {due.length ? "" : t.workflows.noneIsDueWithinA}
+          {done.length ? t.workflows.taskDoneInTheLast(done.length) : ""}
         </Text>
       </Stack>
     </Panel>

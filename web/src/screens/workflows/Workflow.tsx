@@ -21,8 +21,9 @@ import { Panel } from "./Panel";
 import { Roster } from "./Roster";
 import { type StatusSwitch, Switched, useStatusSwitch } from "./StatusSwitch";
 import { Tasks } from "./Tasks";
+import { t } from "../../strings";
 
-const BACK = { to: "/workflows", label: "Workflows" };
+const BACK = { to: "/workflows", label: t.workflows.workflows };
 
 export default function Workflow() {
   const { workflowId } = useParams({ strict: false }) as { workflowId: string };
@@ -36,7 +37,7 @@ export default function Workflow() {
   if (found.data) return <Found held={found.data} />;
   return (
     <>
-      <PageHead back={BACK} title="Workflow" />
+      <PageHead back={BACK} title={t.workflows.workflow} />
       <QueryResult of={found}>{() => null}</QueryResult>
     </>
   );
@@ -56,10 +57,10 @@ function Found({ held }: { held: WorkflowDetail }) {
         sub={held.board_id
           ? (
             <Anchor component={Link} to={`/boards/${held.board_id}`} size="sm">
-              Its board
+              {t.workflows.itsBoard}
             </Anchor>
           )
-          : "It works without a board."}
+          : t.workflows.itWorksWithoutABoard}
         right={<Actions held={held} rights={rights} switching={switching} edit={edit} />}
       />
       <Switched result={switching.result} held={held} onClose={switching.forget} />
@@ -87,7 +88,7 @@ function Found({ held }: { held: WorkflowDetail }) {
 function Charter({ held, edit }: { held: WorkflowDetail; edit: (() => void) | null }) {
   return (
     <Panel
-      title="Charter"
+      title={t.workflows.charter}
       right={edit
         ? (
           <Button
@@ -95,9 +96,9 @@ function Charter({ held, edit }: { held: WorkflowDetail; edit: (() => void) | nu
             size="compact-sm"
             leftSection={<Pencil size={13} />}
             onClick={edit}
-            aria-label="Edit the charter"
+            aria-label={t.workflows.editTheCharter}
           >
-            Edit
+            {t.workflows.edit}
           </Button>
         )
         : null}
@@ -108,11 +109,7 @@ function Charter({ held, edit }: { held: WorkflowDetail; edit: (() => void) | nu
             {held.charter}
           </Text>
         )
-        : (
-          <Text size="sm" c="dimmed">
-            Nobody has written down yet what it is for, and when it is done.
-          </Text>
-        )}
+        : <Text size="sm" c="dimmed">{t.workflows.nobodyHasWrittenDownYetWhat}</Text>}
     </Panel>
   );
 }
@@ -134,20 +131,20 @@ function Actions({ held, rights, switching, edit }: ActionProps) {
         ? (
           <Menu position="bottom-end" shadow="md">
             <Menu.Target>
-              <ActionIcon variant="default" size="lg" aria-label="More">
+              <ActionIcon variant="default" size="lg" aria-label={t.workflows.more}>
                 <Ellipsis size={16} />
               </ActionIcon>
             </Menu.Target>
             <Menu.Dropdown>
               <Menu.Item leftSection={<FilePenLine size={14} />} onClick={edit}>
-                Rename it
+                {t.workflows.renameIt}
               </Menu.Item>
               {held.status === "archived" ? null : (
                 <Menu.Item
                   leftSection={<Archive size={14} />}
                   onClick={() => void switching.to("archived")}
                 >
-                  Archive it
+                  {t.workflows.archiveIt}
                 </Menu.Item>
               )}
               {rights.own
@@ -157,7 +154,7 @@ function Actions({ held, rights, switching, edit }: ActionProps) {
                     leftSection={<Trash2 size={14} />}
                     onClick={() => setDeleting(true)}
                   >
-                    Delete it
+                    {t.workflows.deleteIt}
                   </Menu.Item>
                 )
                 : null}
@@ -173,9 +170,12 @@ function Actions({ held, rights, switching, edit }: ActionProps) {
 const operations = ({ id, status, kpis }: WorkflowDetail) => {
   const path = `/api/v1/workflows/${id}`;
   const next = status === "active" ? "paused" : "active";
-  const kpi = { name: kpis[0]?.name ?? "Paying customers", current: kpis[0]?.current ?? 0 };
+  const kpi = {
+    name: kpis[0]?.name ?? t.workflows.payingCustomers,
+    current: kpis[0]?.current ?? 0,
+  };
   return [{
-    label: "How it stands",
+    label: t.workflows.howItStands,
     operation: {
       method: "GET" as const,
       path: `${path}?standing=true`,
@@ -183,7 +183,7 @@ const operations = ({ id, status, kpis }: WorkflowDetail) => {
       arguments: { workflow_id: id, standing: true },
     },
   }, {
-    label: next === "active" ? "Set all going" : "Pause all",
+    label: next === "active" ? t.workflows.setAllGoing : t.workflows.pauseAll,
     operation: {
       method: "POST" as const,
       path: `${path}/status`,
@@ -192,7 +192,7 @@ const operations = ({ id, status, kpis }: WorkflowDetail) => {
       arguments: { workflow_id: id, status: next },
     },
   }, {
-    label: "Report a number",
+    label: t.workflows.reportANumber,
     operation: {
       method: "POST" as const,
       path: `${path}/kpi`,

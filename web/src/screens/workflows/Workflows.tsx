@@ -23,7 +23,7 @@ import { CopyAs } from "../../kit/Copy";
 import { Empty } from "../../kit/Empty";
 import { PageHead } from "../../kit/PageHead";
 import { Status } from "../../kit/Status";
-import { escapeInvisible, formatCount, formatDate } from "../../kit/format";
+import { escapeInvisible, formatDate } from "../../kit/format";
 import {
   amount,
   daysTo,
@@ -34,29 +34,30 @@ import {
   type WorkflowSummary,
 } from "./progress";
 import { NewWorkflow } from "./NewWorkflow";
+import { t } from "../../strings";
 
 const STATUSES = ["draft", "active", "paused", "archived"] as const;
 const CHOICES = [
-  { value: "", label: "All" },
-  { value: "active", label: "Active" },
+  { value: "", label: t.workflows.all },
+  { value: "active", label: t.workflows.active },
   {
     value: "paused",
-    label: "Paused",
+    label: t.workflows.paused,
   },
-  { value: "draft", label: "Drafts" },
-  { value: "archived", label: "Archived" },
+  { value: "draft", label: t.workflows.drafts },
+  { value: "archived", label: t.workflows.archived },
 ];
 const MOST = 100;
 const OPERATIONS = [{
-  label: "List workflows",
+  label: t.workflows.listWorkflows,
   operation: { method: "GET" as const, path: "/api/v1/workflows", tool: "list_workflows" },
 }, {
-  label: "Make a workflow",
+  label: t.workflows.makeAWorkflow,
   operation: {
     method: "POST" as const,
     path: "/api/v1/workflows",
     tool: "create_workflow",
-    body: { title: "Launch" },
+    body: { title: t.workflows.launch },
   },
 }];
 
@@ -71,15 +72,15 @@ export default function Workflows() {
   const add = may
     ? (
       <Button leftSection={<Plus size={16} />} onClick={() => setMaking(true)}>
-        New workflow
+        {t.workflows.newWorkflow}
       </Button>
     )
     : null;
   return (
     <>
       <PageHead
-        title="Workflows"
-        sub="One piece of work held together: its numbers, its days, its people, a board, and the automations that go with it."
+        title={t.workflows.workflows}
+        sub={t.workflows.onePieceOfWorkHeld}
         right={
           <>
             <CopyAs operations={OPERATIONS} />
@@ -94,7 +95,7 @@ export default function Workflows() {
               <SegmentedControl
                 mb="md"
                 size="xs"
-                aria-label="Status"
+                aria-label={t.workflows.status}
                 data={CHOICES}
                 value={filter ?? ""}
                 onChange={(value) => change({ status: value || undefined })}
@@ -112,7 +113,7 @@ function None({ add }: { add: ReactNode }) {
   return (
     <Empty
       icon={Target}
-      title="No workflows yet"
+      title={t.workflows.noWorkflowsYet}
       actions={
         <>
           {add}
@@ -122,19 +123,18 @@ function None({ add }: { add: ReactNode }) {
             to="/codex"
             search={{ kind: "workflow" } as never}
           >
-            Start from a recipe
+            {t.workflows.startFromARecipe}
           </Button>
         </>
       }
     >
-      Write down what a piece of work is for, which numbers it is to reach and by when. Attach the
-      automations that serve it: one switch then starts or pauses all of them.
+      {t.workflows.writeDownWhatAPiece}
     </Empty>
   );
 }
 
 function Cards({ held }: { held: WorkflowSummary[] }) {
-  if (!held.length) return <Text c="dimmed" size="sm">None has this status.</Text>;
+  if (!held.length) return <Text c="dimmed" size="sm">{t.workflows.noneHasThisStatus}</Text>;
   return (
     <SimpleGrid cols={{ base: 1, md: 2 }} spacing="md">
       {held.map((one) => <Entry key={one.id} one={one} />)}
@@ -158,25 +158,25 @@ function Entry({ one }: { one: WorkflowSummary }) {
           <Status value={one.status} />
         </Group>
         <Text size="sm" c="dimmed" lineClamp={2}>
-          {one.charter || "Nobody has written down yet what it is for."}
+          {one.charter || t.workflows.nobodyHasWrittenDownYet}
         </Text>
         {one.kpis.slice(0, 3).map((kpi) => (
           <Stack key={kpi.name} gap={4}>
             <Group justify="space-between" gap="xs">
               <Text size="sm">{escapeInvisible(kpi.name)}</Text>
               <Text size="sm" c="dimmed" className="numbers">
-                {amount(kpi.current)} of {amount(kpi.target, kpi.unit)}
+                {t.workflows.of(amount(kpi.current), amount(kpi.target, kpi.unit))}
               </Text>
             </Group>
             <Progress
               value={percentOf(kpi)}
               size="sm"
-              aria-label={`${kpi.name}: ${percentOf(kpi)} per cent`}
+              aria-label={t.workflows.perCent(kpi.name, percentOf(kpi))}
             />
           </Stack>
         ))}
         {one.kpis.length > 3
-          ? <Text size="xs" c="dimmed">and {formatCount(one.kpis.length - 3, "more KPI")}</Text>
+          ? <Text size="xs" c="dimmed">{t.workflows.andMoreKpi(one.kpis.length - 3)}</Text>
           : null}
         <Group gap="lg" mt="auto" pt={4}>
           <Fact icon={<CalendarDays size={14} aria-hidden />}>
@@ -184,12 +184,12 @@ function Entry({ one }: { one: WorkflowSummary }) {
               ? `${next.label}, ${formatDate(next.date)} (${
                 describeDistance(daysTo(next.date, today))
               })`
-              : "no deadline ahead"}
+              : t.workflows.noDeadlineAhead}
           </Fact>
           <Fact icon={<Zap size={14} aria-hidden />}>
             {one.automations.length
-              ? `${formatCount(one.automations.length, "automation")}, ${active} active`
-              : "no automations"}
+              ? t.workflows.automationActive(one.automations.length, active)
+              : t.workflows.noAutomations}
           </Fact>
         </Group>
       </Stack>

@@ -1,7 +1,7 @@
 // The progress of a workflow and the distance of its deadlines: pure functions.
 
 import type { Answer, Schemas } from "../../api/client";
-import { formatCount } from "../../kit/format";
+import { t } from "../../strings";
 
 export type WorkflowSummary = Answer<"list_workflows">["workflows"][number];
 export type WorkflowDetail = Answer<"get_workflow">;
@@ -24,10 +24,10 @@ export const daysTo = (date: string, today: string): number =>
   Math.round((Date.parse(date) - Date.parse(today)) / DAY);
 
 export function describeDistance(days: number): string {
-  if (days === 0) return "today";
-  if (days === 1) return "tomorrow";
-  if (days === -1) return "yesterday";
-  return days > 0 ? `in ${formatCount(days, "day")}` : `${formatCount(-days, "day")} ago`;
+  if (days === 0) return t.workflows.today;
+  if (days === 1) return t.workflows.tomorrow;
+  if (days === -1) return t.workflows.yesterday;
+  return days > 0 ? t.workflows.inDay(days) : t.workflows.dayAgo(-days);
 }
 
 /** The next deadline, if any. */
@@ -50,18 +50,18 @@ export const amount = (value: number | null | undefined, unit?: string): string 
 export const TEMPLATES = [
   {
     value: "progress_scorer",
-    label: "Keep score",
-    description: "Daily at 9:00: writes down how far each KPI has come, and tells who slips.",
+    label: t.workflows.keepScore,
+    description: t.workflows.dailyAt900Writes,
   },
   {
     value: "task_nudger",
-    label: "Remind of tasks",
-    description: "Daily at 8:00: a message for each open task that is due within a day.",
+    label: t.workflows.remindOfTasks,
+    description: t.workflows.dailyAt800A,
   },
   {
     value: "milestone_reviewer",
-    label: "Review the week",
-    description: "Fridays at 18:00: a page about the KPIs, the days and the tasks.",
+    label: t.workflows.reviewTheWeek,
+    description: t.workflows.fridaysAt1800A,
   },
 ] as const;
 export type Template = typeof TEMPLATES[number]["value"];

@@ -1,0 +1,21 @@
+export const kit = {
+  cancel: "Cancel",
+  copy: "Copy",
+  copied: "Copied",
+  copyForPrograms: "Copy for programs",
+  copyAsCurl: "Copy as curl",
+  copyAsMcpCall: "Copy as MCP call",
+  copyTheLink: "Copy the link",
+  goToIntegrations: "Go to Integrations",
+  goToYourSettings: "Go to your settings",
+  tryAgain: "Try again",
+  copyTheProblem: "Copy the problem",
+  stillWorking: "Still working …",
+  close: "Close",
+  copy2: (label: string) => `Copy ${label}`,
+  hasMoreDigitsThanA: (token: string, token2: number) =>
+    `${token} has more digits than a browser keeps: it would become ${token2}. Write it as text, in quotes, or send it by a command`,
+  isLargerThanAnyNumber: (token: string) => `${token} is larger than any number that can be kept`,
+  standsHereTwiceAndOnly: (token: string) =>
+    `${token} stands here twice, and only one of the two can be kept`,
+};

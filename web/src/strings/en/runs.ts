@@ -1,0 +1,48 @@
+import { count } from "./plural";
+
+export const runs = {
+  running: "Running",
+  waiting: "Waiting",
+  pending: "Pending",
+  succeeded: "Succeeded",
+  failed: "Failed",
+  timedOut: "Timed out",
+  dead: "Dead",
+  cancelled: "Cancelled",
+  skipped: "Skipped",
+  forReal: "For real",
+  dryRun: "Dry run",
+  verifyMode: "Verify mode",
+  byHand: "by hand",
+  version: (version: number) => `version ${version}`,
+  runOf: (createdAt: string) => `, run of ${createdAt}`,
+  chooseTheRunOf: (automation: string, createdAt: string) =>
+    `Choose the run of ${automation}, ${createdAt}`,
+  showMore: "Show more",
+  anyAutomation: "Any automation",
+  noneIsCalledSo: "None is called so",
+  replayRun: (runs: number) => `Replay ${count(runs, "run", "runs")}?`,
+  eachIsStartedOnceMore:
+    "Each is started once more with what it was given, by the version that is in force now. They are new runs: what the first ones sent before they failed may be sent again.",
+  replayThem: "Replay them",
+  ofRunHandedIn: (done: number, all: number) => `${done} of ${count(all, "run", "runs")} handed in`,
+  refused: (problems: number) => `, ${problems} refused`,
+  failedRunChosen: (runs: number) => `${count(runs, "failed run", "failed runs")} chosen`,
+  close: "Close",
+  chooseNone: "Choose none",
+  replay: "Replay…",
+  runsHandedIn: "Runs handed in",
+  otherFiltersMayFindIt:
+    "Other filters may find it. Runs are kept for as long as their automation says.",
+  noRunIsLikeThat: "No run is like that",
+  showAllRuns: "Show all runs",
+  eachTimeAnAutomationIs:
+    "Each time an automation is started, by a trigger or by hand, its run shows up here at once.",
+  nothingHasRunYet: "Nothing has run yet",
+  goToTheAutomations: "Go to the automations",
+  runs: "Runs",
+  everythingThatRanHereOr: "Everything that ran here, or runs now, the newest first.",
+  listRuns: "List runs",
+  anyStatus: "Any status",
+  anyKind: "Any kind",
+};
