@@ -1,13 +1,32 @@
 import react from "@vitejs/plugin-react";
-import { defineConfig } from "vite";
+import { defineConfig, type Plugin } from "vite";
 
 // In development, `vite` serves the page and proxies everything else to this server.
 const server = process.env.MAINSPRING_AT ?? "http://127.0.0.1:8420";
 const asked = ["/api", "/oauth/authorize", "/oauth/token", "/oauth/register", "/mcp", "/sdk"];
 
+// The entry imports the application once the texts are loaded; the browser fetches both at once.
+const preloadApplication: Plugin = {
+  name: "preload-application",
+  transformIndexHtml: {
+    order: "post",
+    handler: (_, { bundle }) => {
+      const chunks = Object.values(bundle ?? {}).filter((one) => one.type === "chunk");
+      const entry = chunks.find((one) => one.isEntry);
+      const application = chunks.find((one) => one.facadeModuleId?.endsWith("/src/app.tsx"));
+      const files = application ? [application.fileName, ...application.imports] : [];
+      return [...new Set(files)].filter((file) => file !== entry?.fileName).map((file) => ({
+        tag: "link",
+        attrs: { rel: "modulepreload", href: `/${file}` },
+        injectTo: "head" as const,
+      }));
+    },
+  },
+};
+
 export default defineConfig({
   base: "/",
-  plugins: [react()],
+  plugins: [react(), preloadApplication],
   server: {
     host: "127.0.0.1",
     strictPort: true,

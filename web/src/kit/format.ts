@@ -1,5 +1,6 @@
 // Formatting of times, money, statuses and triggers.
 
+import { locale, t } from "../strings";
 import { now } from "./clock";
 
 const MINUTE = 60;
@@ -8,7 +9,7 @@ const DAY = 24 * HOUR;
 
 /** A date and time in the user's locale; in a time zone, if one is named. */
 export function formatDateTime(text: string, timeZone?: string): string {
-  return new Date(text).toLocaleString(undefined, {
+  return new Date(text).toLocaleString(locale, {
     dateStyle: "medium",
     timeStyle: "short",
     timeZone,
@@ -16,18 +17,19 @@ export function formatDateTime(text: string, timeZone?: string): string {
 }
 
 export function formatDate(text: string): string {
-  return new Date(text).toLocaleDateString(undefined, { dateStyle: "medium" });
+  return new Date(text).toLocaleDateString(locale, { dateStyle: "medium" });
 }
 
 /** A duration: "420 ms", "3.2 s", "2 min 5 s". */
 export function formatDuration(seconds: number): string {
-  if (seconds < 1) return `${Math.max(0, Math.round(seconds * 1000))} ms`;
-  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  const { units } = t.format;
+  if (seconds < 1) return `${Math.max(0, Math.round(seconds * 1000))} ${units.milliseconds}`;
+  if (seconds < 10) return `${formatFixed(seconds, 1)} ${units.seconds}`;
   const whole = Math.round(seconds);
-  if (whole < MINUTE) return `${whole} s`;
-  if (whole < HOUR) return both(whole, MINUTE, "min", 1, "s");
-  if (whole < 2 * DAY) return both(whole, HOUR, "h", MINUTE, "min");
-  return both(whole, DAY, "days", HOUR, "h");
+  if (whole < MINUTE) return `${whole} ${units.seconds}`;
+  if (whole < HOUR) return both(whole, MINUTE, units.minutes, 1, units.seconds);
+  if (whole < 2 * DAY) return both(whole, HOUR, units.hours, MINUTE, units.minutes);
+  return both(whole, DAY, units.days, HOUR, units.hours);
 }
 
 function both(seconds: number, large: number, name: string, small: number, smallName: string) {
@@ -35,38 +37,48 @@ function both(seconds: number, large: number, name: string, small: number, small
   return `${Math.floor(seconds / large)} ${name}${rest ? ` ${rest} ${smallName}` : ""}`;
 }
 
+/** A number in the chosen language: "1,200" in English, "1.200" in German. */
+export const formatNumber = (value: number, options?: Intl.NumberFormatOptions): string =>
+  value.toLocaleString(locale, options);
+
+/** A number with a fixed count of decimals. */
+export const formatFixed = (value: number, digits: number): string =>
+  formatNumber(value, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+
 /** The time between two timestamps, or until now. */
 export function formatElapsed(from: string, to?: string | null): string {
   return formatDuration((new Date(to ?? now()).getTime() - new Date(from).getTime()) / 1000);
 }
 
-const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+const relative = new Intl.RelativeTimeFormat(locale, { numeric: "auto" });
 
 /** A relative time: "in 3 hours", "2 days ago". */
 export function formatRelative(text: string, from = now()): string {
   const seconds = (new Date(text).getTime() - from) / 1000;
   const size = Math.abs(seconds);
   // The clock of the screen may lag a little behind.
-  if (size < 45) return seconds < 1 ? "just now" : "in a moment";
+  if (size < 45) return seconds < 1 ? t.format.justNow : t.format.inAMoment;
   if (size < HOUR) return relative.format(Math.round(seconds / MINUTE), "minute");
   if (size < DAY) return relative.format(Math.round(seconds / HOUR), "hour");
   return relative.format(Math.round(seconds / DAY), "day");
 }
 
-/** US dollars, with as many digits as necessary. */
+/** US dollars: "$0.10", with more digits for an amount below a cent. */
 export function formatUsd(amount: number | string | null | undefined): string {
   const value = Number(amount ?? 0);
-  if (!value) return "$0";
-  return Math.abs(value) >= 1
-    ? `$${value.toFixed(2)}`
-    : `$${value.toFixed(6).replace(/0{1,4}$/, "")}`;
+  const small = value !== 0 && Math.abs(value) < 1;
+  return value.toLocaleString(locale, {
+    style: "currency",
+    currency: "USD",
+    currencyDisplay: "narrowSymbol",
+    minimumFractionDigits: value === 0 ? 0 : 2,
+    maximumFractionDigits: small ? 6 : 2,
+  });
 }
 
-export function formatCount(number: number, one: string, many = `${one}s`): string {
-  return `${number.toLocaleString("en")} ${number === 1 ? one : many}`;
-}
-
-export const humanize = (word: string) => word.replaceAll("_", " ");
+/** The name of a status, an outcome or a kind that the server sends, such as "timed_out". */
+export const humanize = (word: string) =>
+  Object.hasOwn(t.words, word) ? t.words[word as keyof typeof t.words] : word.replaceAll("_", " ");
 export const capitalize = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 
 export type Tone = "good" | "bad" | "busy" | "quiet";
@@ -108,33 +120,15 @@ type Dated = { created_at: string; started_at: string | null; finished_at: strin
 /** The time of a run in every list: its end, otherwise its start. */
 export const runAt = (run: Dated): string => run.finished_at ?? run.started_at ?? run.created_at;
 
-const OUTCOMES: Record<string, string> = {
-  effects: "changed something",
-  drafts_waiting: "left drafts for a person",
-  answer_only: "changed nothing",
-  nothing_to_do: "found nothing to do",
-  blocked: "was refused a call",
-  over_budget: "reached a limit that was set for it",
-  failed: "did not reach its end",
-};
+const OUTCOMES: Record<string, string> = t.format.outcomes;
 export const describeOutcome = (outcome: string) => OUTCOMES[outcome] ?? humanize(outcome);
 
 const FINAL = new Set(["succeeded", "failed", "cancelled", "timed_out", "skipped", "dead"]);
 export const isOver = (status: string) => FINAL.has(status);
 
-const MODES: Record<string, string> = { dry_run: "dry run", verify: "verify mode" };
+const MODES: Record<string, string> = t.format.modes;
 export const describeMode = (mode: string) => MODES[mode] ?? null;
 
-const DAYS = [
-  "Sunday",
-  "Monday",
-  "Tuesday",
-  "Wednesday",
-  "Thursday",
-  "Friday",
-  "Saturday",
-  "Sunday",
-];
 const isNumber = (part: string | undefined): part is string => !!part && /^[0-9]+$/.test(part);
 
 /** A cron expression as text; null if the text would be longer than the expression. */
@@ -143,17 +137,26 @@ export function describeCron(cron: string): string | null {
   if (!minute || !hour || !weekday || date !== "*" || month !== "*") return null;
   const every = /^\*\/([0-9]+)$/.exec(minute);
   if (hour === "*" && weekday === "*") {
-    if (minute === "*") return "every minute";
-    if (every) return `every ${every[1]} minutes`;
-    return isNumber(minute) ? `every hour, at minute ${minute}` : null;
+    if (minute === "*") return t.format.everyMinute;
+    if (every) return t.format.everyMinutes(Number(every[1]));
+    return isNumber(minute) ? t.format.everyHourAt(minute) : null;
   }
   if (!isNumber(minute) || !isNumber(hour)) return null;
-  const time = `at ${hour.padStart(2, "0")}:${minute.padStart(2, "0")}`;
-  if (weekday === "*") return `every day ${time}`;
-  if (weekday === "1-5") return `Monday to Friday ${time}`;
-  const named = isNumber(weekday) ? DAYS[Number(weekday)] : undefined;
-  return named ? `every ${named} ${time}` : null;
+  const time = `${hour.padStart(2, "0")}:${minute.padStart(2, "0")}`;
+  if (weekday === "*") return t.format.everyDayAt(time);
+  if (weekday === "1-5") return t.format.weekdaysAt(time);
+  return isNumber(weekday) && Number(weekday) <= 7
+    ? t.format.everyWeekdayAt(weekdayName(Number(weekday)), time)
+    : null;
 }
+
+/** The name of a day of the week; 0 and 7 are Sunday. */
+const weekdayName = (day: number): string =>
+  // 4 January 1970 was a Sunday.
+  new Date(Date.UTC(1970, 0, 4 + day)).toLocaleDateString(locale, {
+    weekday: "long",
+    timeZone: "UTC",
+  });
 
 export function describeTrigger(
   trigger: { type: string; config?: Record<string, unknown> },
@@ -161,23 +164,24 @@ export function describeTrigger(
   const config = trigger.config ?? {};
   switch (trigger.type) {
     case "schedule": {
+      const zone = String(config.timezone ?? "UTC");
       if (config.cron === undefined) {
-        const every = config.every ? `every ${config.every}` : "at set times";
-        return `${every}, in ${config.timezone ?? "UTC"}`;
+        const every = config.every ? t.format.everyInterval(String(config.every)) : t.format.atSetTimes;
+        return t.format.inZone(every, zone);
       }
       const cron = String(config.cron);
-      return `${describeCron(cron) ?? `on the schedule ${cron}`}, in ${config.timezone ?? "UTC"}`;
+      return t.format.inZone(describeCron(cron) ?? t.format.onSchedule(cron), zone);
     }
     case "webhook":
-      return "when its webhook is called";
+      return t.format.onWebhook;
     case "event":
-      return `at an event ${config.event_type}${config.filters ? " that fits its filter" : ""}`;
+      return t.format.onEvent(String(config.event_type), Boolean(config.filters));
     case "board_change":
-      return "when a board changes";
+      return t.format.onBoardChange;
     case "page_ingested":
-      return "when a page is taken in";
+      return t.format.onPage;
     case "manual":
-      return "by hand";
+      return t.format.manually;
     default:
       return humanize(trigger.type);
   }
@@ -185,10 +189,12 @@ export function describeTrigger(
 
 /** The text of one limit of a grant. */
 export function describeLimit(name: string, bound: unknown): string {
-  const list = Array.isArray(bound) ? bound.map(String).join(", ") || "none" : null;
-  if (name === "hosts") return list === "none" ? "nowhere" : `at ${list ?? String(bound)}`;
-  if (name.startsWith("max_")) return `${humanize(name.slice(4))} at most ${String(bound)}`;
-  if (list !== null) return `${humanize(name)}: ${list}`;
+  const list = Array.isArray(bound) ? bound.map(String) : null;
+  if (name === "hosts") {
+    return list?.length === 0 ? t.format.noHost : t.format.atHosts(list?.join(", ") ?? String(bound));
+  }
+  if (name.startsWith("max_")) return t.format.atMost(humanize(name.slice(4)), String(bound));
+  if (list !== null) return `${humanize(name)}: ${list.join(", ") || t.format.none}`;
   return `${humanize(name)} ${typeof bound === "string" ? bound : JSON.stringify(bound)}`;
 }
 
