@@ -12,7 +12,7 @@ export class Problem extends Error {
   readonly document: ProblemDocument | null;
 
   constructor(status: number, problem: ProblemDocument | null) {
-    super(problem?.detail ?? t.api.theServerDoesNotAnswer);
+    super(problem?.detail ?? t.api.theServerDoesNotRespond);
     this.status = status;
     this.document = problem;
   }

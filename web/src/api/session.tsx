@@ -15,7 +15,7 @@ export const WhoProvider = Context.Provider;
 /** The signed-in user; only for screens inside the shell. */
 export function useSession(): Session {
   const who = useContext(Context);
-  if (!who) throw new Error(t.api.nobodyIsSignedInHere);
+  if (!who) throw new Error(t.api.youAreNotSignedIn);
   return who;
 }
 

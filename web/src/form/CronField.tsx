@@ -54,8 +54,8 @@ function FireTimes({ line, at, isWarned }: { line: string; at: string; isWarned:
       <Text size="sm" c="dimmed">
         {spelt ? `${capitalize(spelt)}. ` : ""}
         {next.length
-          ? t.form.nextOnTheClockOf(next.map(formatLocalTime).join(" · "), zone)
-          : t.form.itNeverComes}
+          ? t.form.nextTimeZone(next.map(formatLocalTime).join(" · "), zone)
+          : t.form.itNeverFires}
       </Text>
       {gap < OFTEN && !isWarned
         ? (
@@ -66,7 +66,7 @@ function FireTimes({ line, at, isWarned }: { line: string; at: string; isWarned:
               style={{ flex: "none", marginTop: 3 }}
             />
             <Text size="sm" c="inherit">
-              {t.form.thisLooksEveryIfIt(gap === 1 ? t.form.minute : t.form.minutes(gap))}
+              {t.form.thisChecksEveryToReact(gap === 1 ? t.form.minute : t.form.minutes(gap))}
             </Text>
           </Group>
         )

@@ -49,7 +49,7 @@ export function DefinitionEditor(props: DefinitionEditorProps) {
       <Skeleton height={38} width={220} />
       <Skeleton height={180} radius="lg" />
       <Skeleton height={320} radius="lg" />
-      <SlowNote text={t.form.fetchingWhatStepsCanDo} />
+      <SlowNote text={t.form.loadingActions} />
     </Stack>
   );
 }
@@ -158,7 +158,7 @@ function Editor(props: DefinitionEditorProps & { vocabulary: Vocabulary }) {
           <Diff
             before={spellJson(compareWith)}
             after={spellJson(value)}
-            label={t.form.whatChanged}
+            label={t.form.changes}
           />
         )
         : null}
@@ -174,11 +174,11 @@ const Views = memo(
       <SegmentedControl
         value={view}
         onChange={(next) => turn(next as View)}
-        aria-label={t.form.howTheDefinitionIsShown}
+        aria-label={t.form.definitionView}
         data={[
           { value: "form", label: t.form.form },
           { value: "json", label: "JSON" },
-          ...(hasChanges ? [{ value: "changes", label: t.form.changes }] : []),
+          ...(hasChanges ? [{ value: "changes", label: t.form.changes2 }] : []),
         ]}
       />
     </Group>
@@ -217,12 +217,12 @@ function FormView({ given, findings, samples, vocabulary, setFields }: FormViewP
 function ParseError({ text, onTakeBack }: { text: string; onTakeBack?: () => void }) {
   return (
     <Alert color="yellow" variant="light" title={t.form.notYet} role="alert">
-      {t.form.whatYouWroteStaysHere(text)}
+      {t.form.yourTextStaysHereUntil(text)}
       {onTakeBack
         ? (
           <Box mt="xs">
             <Button size="compact-sm" variant="default" onClick={onTakeBack}>
-              {t.form.takeBackWhatIWrote}
+              {t.form.revertMyText}
             </Button>
           </Box>
         )

@@ -110,7 +110,7 @@ function OwnFields({ name, value }: { name: string; value: unknown }) {
 // Each section receives only its own values: a key press in one rerenders none of the others.
 
 const About = memo(({ name, goal }: { name: unknown; goal: unknown }) => (
-  <FormSection title={t.form.whatItIs}>
+  <FormSection title={t.form.general}>
     <Stack gap="md">
       <OwnFields name="name" value={name} />
       <OwnFields name="goal" value={goal} />
@@ -119,7 +119,7 @@ const About = memo(({ name, goal }: { name: unknown; goal: unknown }) => (
 ));
 
 const Starts = memo(({ value }: { value: unknown }) => (
-  <FormSection title={t.form.whatStartsIt} at="/triggers">
+  <FormSection title={t.form.triggers} at="/triggers">
     {isList(value)
       ? <Triggers at="/triggers" value={value} />
       : <Odd name="triggers" value={value} />}
@@ -136,8 +136,8 @@ const Plan = memo(({ value }: { value: unknown }) => (
 
 const Bounds = memo((given: { inputs: unknown; execution: unknown; retention: unknown }) => (
   <FormSection
-    title={t.form.inputsAndBounds}
-    description={t.form.whatARunIsGiven}
+    title={t.form.inputsAndLimits}
+    description={t.form.theInputsOfARun}
     folds={REST}
   >
     <Stack gap="md">
@@ -155,8 +155,8 @@ const Rest = memo(
     const { root, top } = useTop();
     return (
       <FormSection
-        title={t.form.theRest}
-        description={t.form.notesTagsAndWhatOthers}
+        title={t.form.other}
+        description={t.form.notesTagsAndMetadata}
         folds={OTHERS}
       >
         <Fields schema={top} root={root} value={value} at="" templated={false} leave={OWN} />

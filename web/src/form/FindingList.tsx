@@ -19,7 +19,7 @@ export function FindingList({ findings, document, onOpen }: Props) {
       color="red"
       variant="light"
       icon={<TriangleAlert size={16} />}
-      title={t.form.placeToMend(errors.length)}
+      title={t.form.errorToFix(errors.length)}
     >
       <Stack gap={4}>
         {errors.slice(0, MOST).map(({ pointer, detail }) => (

@@ -106,12 +106,12 @@ type Props = {
 function RemoveButton({ field, title }: { field: FieldProps; title: string }) {
   const form = useFormContext();
   return (
-    <Tooltip label={t.form.leaveItOut}>
+    <Tooltip label={t.form.remove}>
       <ActionIcon
         size="sm"
         variant="subtle"
         color="gray"
-        aria-label={t.form.leaveOut(title)}
+        aria-label={t.form.remove2(title)}
         onClick={() => form.set(field.at, undefined)}
       >
         <X size={14} />

@@ -95,7 +95,7 @@ function Unknown(
       <Grid fields={names.map((name) => propsFor(holder, name))} />
       {form.readOnly ? null : (
         <Button mt="sm" size="compact-sm" variant="default" onClick={takeOut}>
-          {t.form.takeThemOut}
+          {t.form.removeThem}
         </Button>
       )}
     </Fieldset>
@@ -108,7 +108,7 @@ export function Fields(props: Props) {
     leave = NO_NAMES,
     tucked = NO_NAMES,
     moreLabel,
-    unknownLabel = t.form.notKnownHere,
+    unknownLabel = t.form.unknown,
     ...holder
   } = props;
   const form = useFormContext();
@@ -239,7 +239,7 @@ export function GroupField(field: FieldProps) {
           color="gray"
           onClick={() => form.set(field.at, undefined)}
         >
-          {t.form.leaveOut(title.toLowerCase())}
+          {t.form.remove2(title.toLowerCase())}
         </Button>
       )}
     </Fieldset>

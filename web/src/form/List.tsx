@@ -79,7 +79,7 @@ export const ItemMenu = memo(
         </Menu.Item>
         <Menu.Divider />
         <Menu.Item leftSection={<Trash2 size={14} />} color="red" onClick={moves.out}>
-          {t.form.takeOut}
+          {t.form.remove3}
         </Menu.Item>
       </Menu.Dropdown>
     </Menu>
@@ -102,7 +102,7 @@ export function ListField(field: FieldProps) {
   return (
     <Frame field={field} texts={texts} unlabelled removable>
       <Stack gap="xs">
-        {list.length ? null : <Text size="sm" c="dimmed">{t.form.nothingYet}</Text>}
+        {list.length ? null : <Text size="sm" c="dimmed">{t.form.empty}</Text>}
         {list.map((value, place) => (
           <Group key={keys[place]} gap="xs" wrap="nowrap" align="flex-start">
             <Box style={{ flex: 1, minWidth: 0 }} className="untitled">

@@ -54,7 +54,7 @@ export function MapField(field: FieldProps) {
                 variant="subtle"
                 color="gray"
                 mt={4}
-                aria-label={t.form.takeOut2(name)}
+                aria-label={t.form.remove4(name)}
                 onClick={() => form.set(under(field.at, name), undefined)}
               >
                 <X size={14} />
@@ -102,7 +102,9 @@ function NameField(
       style={{ flex: 1, minWidth: 90 }}
       value={text}
       readOnly={form.readOnly}
-      error={clash ? (text === "" ? t.form.aNameIsNeeded : t.form.thereIsOneOfThat) : undefined}
+      error={clash
+        ? (text === "" ? t.form.aNameIsRequired : t.form.thisNameAlreadyExists)
+        : undefined}
       onChange={(event) => setText(event.currentTarget.value)}
       onBlur={finish}
       onKeyDown={(event) => event.key === "Enter" && finish()}

@@ -29,8 +29,8 @@ export function Outputs({ names, onPick }: { names: Name[]; onPick: Pick }) {
         size="xs"
         mb="xs"
         leftSection={<Search size={13} />}
-        placeholder={t.form.findAName}
-        aria-label={t.form.findAName}
+        placeholder={t.form.searchNames}
+        aria-label={t.form.searchNames}
         value={search}
         onChange={(event) => setWanted(event.currentTarget.value)}
         data-autofocus
@@ -46,7 +46,7 @@ export function Outputs({ names, onPick }: { names: Name[]; onPick: Pick }) {
               search={search.trim().toLowerCase()}
             />
           ))
-          : <Text size="sm" c="dimmed" p="xs">{t.form.nothingComesBeforeThisStep}</Text>}
+          : <Text size="sm" c="dimmed" p="xs">{t.form.noEarlierOutputsAddInputs}</Text>}
       </ScrollArea.Autosize>
     </Box>
   );

@@ -101,7 +101,7 @@ export function ChoiceField(field: FieldProps) {
   const usual = schema.default === undefined || schema.default === null
     ? ""
     : ` (${schema.default})`;
-  const nothing = form.plain ? t.form.choose : t.form.leftOut(usual);
+  const nothing = form.plain ? t.form.choose : t.form.notSet(usual);
   const mayLeaveOut = !field.required || value === undefined;
   return (
     <Frame field={field} texts={texts}>

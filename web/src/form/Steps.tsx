@@ -31,7 +31,7 @@ const ActionField = memo(function ActionField({ at, value }: { at: string; value
   const isKnown = !name || form.vocabulary?.actions.has(name);
   const data = isKnown
     ? known
-    : [{ group: t.form.notKnownHere, items: [{ value: name, label: name }] }, ...known];
+    : [{ group: t.form.unknown, items: [{ value: name, label: name }] }, ...known];
   return (
     <Box data-pointer={at}>
       <Input.Label htmlFor={id} mb={4} required>{t.form.whatItDoes}</Input.Label>
@@ -44,7 +44,7 @@ const ActionField = memo(function ActionField({ at, value }: { at: string; value
         value={name || null}
         readOnly={form.readOnly}
         placeholder={t.form.chooseAnAction}
-        nothingFoundMessage={t.form.nothingIsCalledSo}
+        nothingFoundMessage={t.form.noResults}
         onChange={(next) => next && form.set(at, next)}
       />
       <FindingMessages findings={findings} />
@@ -57,7 +57,7 @@ function Advice({ step }: { step: Json }) {
   if (step.action !== "agent_task" || config.output_schema !== undefined) return null;
   return (
     <Alert color="yellow" variant="light" p="sm">
-      <Text size="sm">{t.form.theAnswerOfThisAgent}</Text>
+      <Text size="sm">{t.form.thisAgentsAnswerHasNo}</Text>
     </Alert>
   );
 }
@@ -95,7 +95,7 @@ export function Config(
         value={value ?? NOTHING}
         at={at}
         templated={templated}
-        unknownLabel={t.form.notKnownToThisAction}
+        unknownLabel={t.form.notKnownForThisAction}
       />
     </div>
   );
@@ -170,11 +170,11 @@ const StepCard = memo(
         />
       );
     }
-    const name = typeof step.step_id === "string" ? step.step_id : t.form.aStepWithoutAName;
+    const name = typeof step.step_id === "string" ? step.step_id : t.form.unnamedStep;
     const word = form.vocabulary!.actions.get(String(step.action));
     const does = typeof step.description === "string" && step.description
       ? step.description
-      : word?.title ?? String(step.action || t.form.aStepThatDoesNothing);
+      : word?.title ?? String(step.action || t.form.stepWithoutAnAction);
     return (
       <FoldCard
         at={at}
@@ -213,7 +213,7 @@ function AddStep({ onAdd }: { onAdd: (action: string) => void }) {
   }
   return (
     <Select
-      aria-label={t.form.whatTheNewStepDoes}
+      aria-label={t.form.actionOfTheNewStep}
       placeholder={t.form.whatShouldItDo}
       searchable
       autoFocus
@@ -222,7 +222,7 @@ function AddStep({ onAdd }: { onAdd: (action: string) => void }) {
       data={form.vocabulary?.choices}
       value={null}
       onBlur={() => choose(false)}
-      nothingFoundMessage={t.form.nothingIsCalledSo}
+      nothingFoundMessage={t.form.noResults}
       onChange={(action) => {
         choose(false);
         if (action) onAdd(action);

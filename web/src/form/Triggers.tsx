@@ -111,7 +111,7 @@ export function Triggers({ at, value }: { at: string; value: unknown }) {
   const known = [...form.vocabulary!.triggers.values()];
   return (
     <Stack gap="sm" data-pointer={at}>
-      {list.length ? null : <Text size="sm" c="dimmed">{t.form.nothingStartsItByItself}</Text>}
+      {list.length ? null : <Text size="sm" c="dimmed">{t.form.noTriggersItRunsOnly}</Text>}
       {list.map((trigger, place) => (
         <TriggerCard
           key={keys[place]}

@@ -38,7 +38,7 @@ export function VariantsField(field: FieldProps) {
           value={String(at)}
           disabled={form.readOnly}
           data={[
-            ...(at < 0 || !field.required ? [{ value: "-1", label: t.form.leftOut2 }] : []),
+            ...(at < 0 || !field.required ? [{ value: "-1", label: t.form.notSet2 }] : []),
             ...variants.map((one, place) => ({
               value: String(place),
               label: variantTitle(one, tag),

@@ -24,10 +24,10 @@ async function createValidate(): Promise<Validate> {
 }
 
 const MESSAGES: Record<string, (limit: unknown) => string> = {
-  type: (limit) => t.form.thisShouldBe([limit].flat().join(" or ")),
-  enum: (limit) => t.form.thisIsOneOf((limit as unknown[]).join(", ")),
+  type: (limit) => t.form.expected([limit].flat().join(" or ")),
+  enum: (limit) => t.form.mustBeOneOf((limit as unknown[]).join(", ")),
   const: (limit) => t.form.thisMustBe(String(limit)),
-  minLength: (limit) => (limit === 1 ? t.form.writeSomethingHere : t.form.atLeastCharacters(limit)),
+  minLength: (limit) => (limit === 1 ? t.form.enterAValue : t.form.atLeastCharacters(limit)),
   maxLength: (limit) => t.form.atMostCharacters(limit),
   minimum: (limit) => t.form.atLeast(limit),
   maximum: (limit) => t.form.atMost(limit),
@@ -35,10 +35,10 @@ const MESSAGES: Record<string, (limit: unknown) => string> = {
   exclusiveMaximum: (limit) => t.form.lessThan(limit),
   minItems: (
     limit,
-  ) => (limit === 1 ? t.form.atLeastOneIsNeeded : t.form.atLeastAreNeeded(limit)),
+  ) => (limit === 1 ? t.form.atLeastOneIsRequired : t.form.atLeastAreRequired(limit)),
   maxItems: (limit) => t.form.atMost(limit),
-  pattern: () => t.form.thisIsNotWrittenThe,
-  format: (limit) => t.form.thisIsNotA(String(limit)),
+  pattern: () => t.form.thisDoesNotHaveThe,
+  format: (limit) => t.form.thisIsNotAValid(String(limit)),
 };
 
 const toPointer = (location: string) => decodeURIComponent(location.replace(/^#/, ""));
@@ -55,7 +55,7 @@ function findingsOf(units: Unit[], schema: Schema, value: unknown, at: string): 
       const missing = /"([^"]+)"/.exec(unit.error)?.[1];
       return [{
         pointer: missing ? under(at + inner, missing) : at + inner,
-        detail: t.form.thisIsNeeded,
+        detail: t.form.thisFieldIsRequired,
         level: "error",
       }];
     }

@@ -1,5 +1,6 @@
 // Cron expressions: their fire times in the schedule's time zone, and the shortest interval.
 
+import { locale } from "../strings";
 type Field = { least: number; most: number; names?: string[] };
 const FIELDS: Field[] = [
   { least: 0, most: 59 },
@@ -128,7 +129,7 @@ export function shortestInterval(cron: Cron): number {
 
 /** A local time as text. */
 export function formatLocalTime(time: Date): string {
-  return time.toLocaleString(undefined, {
+  return time.toLocaleString(locale, {
     timeZone: "UTC",
     weekday: "short",
     day: "numeric",

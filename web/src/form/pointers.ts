@@ -97,5 +97,7 @@ export function describePointer(document: unknown, pointer: string): string {
       ", ",
     );
   }
-  return parts.length ? parts.map((one) => one.replaceAll("_", " ")).join(", ") : t.form.theWhole;
+  return parts.length
+    ? parts.map((one) => one.replaceAll("_", " ")).join(", ")
+    : t.form.theDefinition;
 }

@@ -247,7 +247,7 @@ export function hintOf(schema: Schema): string {
   const usual = schema.default;
   const text = typeof schema.description === "string" ? schema.description : "";
   const tellable = ["string", "number", "boolean"].includes(typeof usual) && usual !== "";
-  return tellable ? t.form.ifLeftOut(text, String(usual)).trim() : text;
+  return tellable ? t.form.default(text, String(usual)).trim() : text;
 }
 
 /** The initial value of a new entry; required parts are present and empty. */

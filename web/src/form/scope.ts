@@ -10,15 +10,15 @@ import { t } from "../strings";
 const DEEPEST = 6;
 const RUN: Record<string, string> = {
   id: t.form.theRunsId,
-  started_at: t.form.whenItBeganInIso,
+  started_at: t.form.whenItStartedInIso,
   automation_id: t.form.itsAutomation,
   automation_name: t.form.theAutomationsName,
   automation_version: t.form.theVersionItRuns,
   trigger_type: t.form.manualOrTheTypeOf,
   trigger_id: t.form.theTrigger,
   workspace_id: t.form.itsWorkspace,
-  creator_id: t.form.whoMadeTheAutomation,
-  attempt: t.form.n1AndOneMoreEach,
+  creator_id: t.form.whoCreatedTheAutomation,
+  attempt: t.form.n1PlusOneForEach,
 };
 const FAILED: Record<string, string> = {
   failed_step_id: t.form.theStepThatFailed,
@@ -98,7 +98,7 @@ function itemName(step: Json, samples?: Samples): Name[] {
     : undefined;
   const list = path ? sampleAt(path, samples) : config.items;
   const first = Array.isArray(list) ? list[0] : undefined;
-  return [namesOf(name, null, first), { name: "index", about: t.form.itsNumberFrom0 }];
+  return [namesOf(name, null, first), { name: "index", about: t.form.itsIndexStartingAt0 }];
 }
 
 function sampleAt(path: string, samples?: Samples): unknown {
@@ -178,15 +178,15 @@ export function scopeAt({ document, pointer, outputs, samples, secrets }: Place)
   const inputs = namesOf("inputs", isObject(schema) ? schema : null, samples?.inputs);
   return [
     ...items,
-    { ...inputs, about: t.form.whatTheRunWasGiven },
+    { ...inputs, about: t.form.theRunsInputs },
     triggerNames(document, outputs, samples),
-    group("steps", t.form.whatEarlierStepsGaveBack, steps),
+    group("steps", t.form.outputsOfEarlierSteps, steps),
     ...steps,
     group("run", t.form.thisRun, listed({ ...RUN, ...(afterFailure ? FAILED : {}) })),
     ...(secrets
       ? [group(
         "secrets",
-        t.form.byTheirNamesAlone,
+        t.form.byNameOnly,
         secrets.map((name) => ({ name, about: t.form.secret })),
       )]
       : []),

@@ -25,8 +25,8 @@ function describeSyntaxError(text: string, message: string): Read {
   const offset = offsetOf(message, text);
   const { line, text: phrase } = place(text, offset);
   const near = text.slice(offset).trimStart().slice(0, 12).split("\n")[0];
-  const what = near ? t.form.somethingIsWrongBefore(near) : t.form.itEndsTooSoon;
-  return { problem: t.form.thisIsNotJsonYet(phrase, what), line };
+  const what = near ? t.form.unexpectedTextBefore(near) : t.form.unexpectedEnd;
+  return { problem: t.form.invalidJson(phrase, what), line };
 }
 
 /** The value, or the error and its line. JSON that parsing would change is rejected. */
@@ -40,5 +40,5 @@ export function parseJson(text: string): Read {
   const odd = findParseLoss(text);
   if (!odd) return { value };
   const { line, text: message } = place(text, odd.at);
-  return { problem: t.form.thisCannotBeKeptAs(message, odd.message), line };
+  return { problem: t.form.thisCannotBeStoredExactly(message, odd.message), line };
 }

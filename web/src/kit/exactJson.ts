@@ -32,7 +32,7 @@ export function findParseLoss(text: string): ParseLoss | null {
     else if (token === "}" || token === "]") open.pop();
     else if (keys && token[0] === '"' && (before === "{" || before === ",")) {
       const key = JSON.parse(token) as string;
-      const message = t.kit.standsHereTwiceAndOnly(token);
+      const message = t.kit.appearsTwiceAndOnlyOne(token);
       if (keys.has(key)) return { at, message, token };
       keys.add(key);
     } else if (isNumber(token) && isInexact(token)) return { at, message: tooLong(token), token };

@@ -191,7 +191,9 @@ export function describeTrigger(
 export function describeLimit(name: string, bound: unknown): string {
   const list = Array.isArray(bound) ? bound.map(String) : null;
   if (name === "hosts") {
-    return list?.length === 0 ? t.format.noHost : t.format.atHosts(list?.join(", ") ?? String(bound));
+    return list?.length === 0
+      ? t.format.noHost
+      : t.format.atHosts(list?.join(", ") ?? String(bound));
   }
   if (name.startsWith("max_")) return t.format.atMost(humanize(name.slice(4)), String(bound));
   if (list !== null) return `${humanize(name)}: ${list.join(", ") || t.format.none}`;

@@ -46,7 +46,7 @@ export function DraftPreview({ draft }: { draft: PreviewDraft }) {
       {shape.kind !== "fields" && shape.rest.length
         ? (
           <Box px="lg">
-            <Text size="xs" c="dimmed" fw={600} mb={4}>{t.previews.alsoGoesWithIt}</Text>
+            <Text size="xs" c="dimmed" fw={600} mb={4}>{t.previews.additionalValues}</Text>
             <Lines lines={drawn(shape.rest)} />
           </Box>
         )

@@ -52,11 +52,11 @@ export function EmailPreview({ shape, account }: Props) {
       <Divider />
       {plainWords
         ? <TextLines text={String(plainWords.value)} />
-        : <Text size="sm" c="dimmed">{t.previews.noWords}</Text>}
+        : <Text size="sm" c="dimmed">{t.previews.noText}</Text>}
       {more.map(({ name, value }) => (
         <Box key={name}>
           <Text size="xs" c="dimmed" mb={4}>
-            {t.previews.theSameAsAsIt(name === "html" ? "HTML" : escapeInvisible(name))}
+            {t.previews.theSameAsSourceText(name === "html" ? "HTML" : escapeInvisible(name))}
           </Text>
           <TextLines text={String(value)} mono />
         </Box>

@@ -4,7 +4,7 @@ import { Box, Group, Stack, Text } from "@mantine/core";
 import { escapeInvisible, formatDateTime } from "../kit/format";
 import { eventTime, listed, partitionLines, type Shape } from "./shape";
 import { drawn, Files, Lines, TextLines } from "./Value";
-import { t } from "../strings";
+import { locale, t } from "../strings";
 
 const isExact = (sent: string) => /T/.test(sent) && !Number.isNaN(Date.parse(sent));
 // Without an offset the time is in the event's time zone and must not be converted.
@@ -27,7 +27,7 @@ function Leaf({ sent }: { sent: string }) {
   return (
     <Box className="leaf" aria-hidden>
       <Text size="xs" fw={650} tt="uppercase" c="dimmed">
-        {parsed.toLocaleDateString(undefined, { month: "short" })}
+        {parsed.toLocaleDateString(locale, { month: "short" })}
       </Text>
       <Text fw={650} size="xl" lh={1.1}>{parsed.getDate()}</Text>
     </Box>
@@ -51,7 +51,7 @@ export function EventCard({ shape }: { shape: Shape }) {
       {begins ? <Leaf sent={begins} /> : null}
       <Stack gap="sm" style={{ minWidth: 0, flex: 1 }}>
         <Text fw={650} size="lg" className="wrap-anywhere" dir="auto">
-          {shape.title ? escapeInvisible(shape.title) : t.previews.anEvent}
+          {shape.title ? escapeInvisible(shape.title) : t.previews.event}
         </Text>
         <Lines
           lines={[

@@ -33,7 +33,7 @@ export function IssueCard({ shape }: Props) {
           style={{ marginTop: 3, flex: "none" }}
         />
         <Text fw={650} size="lg" className="wrap-anywhere" dir="auto">
-          {escapeInvisible(shape.title ?? t.previews.anIssue)}
+          {escapeInvisible(shape.title ?? t.previews.issue)}
         </Text>
       </Group>
       {shape.texts.map(({ name, value }) => <TextLines key={name} text={String(value)} />)}
@@ -67,7 +67,7 @@ export function FileCard({ shape }: Props) {
       <Group gap={8} wrap="nowrap">
         <FileText size={18} aria-hidden />
         <Text fw={650} className="wrap-anywhere">
-          {escapeInvisible(shape.title ?? t.previews.aFile2)}
+          {escapeInvisible(shape.title ?? t.previews.file)}
         </Text>
       </Group>
       <Lines lines={drawn(shape.lines)} />
@@ -135,7 +135,7 @@ export function FieldsCard({ shape }: Props) {
     <Stack gap="sm" className="delivered" p="lg">
       {shape.rest.length
         ? <Lines lines={drawn(shape.rest)} />
-        : <Text size="sm" c="dimmed">{t.previews.itTakesNoValues}</Text>}
+        : <Text size="sm" c="dimmed">{t.previews.noArguments}</Text>}
       <Files files={shape.files} />
     </Stack>
   );

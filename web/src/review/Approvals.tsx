@@ -77,7 +77,7 @@ function Sent({ write }: { write: Write }) {
         )
         : (
           <Text size="xs" c="dimmed">
-            {write.text === null ? t.review.theTextIsWrittenIn : t.review.itHasNoText}
+            {write.text === null ? t.review.theTextIsWrittenIn : t.review.noText}
           </Text>
         )}
     </Stack>

@@ -18,10 +18,10 @@ type Props = {
 const spelled = (definition: Definition) => JSON.stringify(definition, null, 2);
 
 export function ChangePart({ change, grants, before, after, baseVersion }: Props) {
-  const text = change.in_words.length ? change.in_words : [t.review.nothingIsDifferent];
+  const text = change.in_words.length ? change.in_words : [t.review.noDifferences];
   return (
-    <Card withBorder radius="lg" p="lg" component="section" aria-label={t.review.whatChanges}>
-      <Title order={2} size="h4" mb="sm">{t.review.whatChanges}</Title>
+    <Card withBorder radius="lg" p="lg" component="section" aria-label={t.review.changes}>
+      <Title order={2} size="h4" mb="sm">{t.review.changes}</Title>
       <Stack gap="md">
         <List size="sm" spacing={6}>
           {text.map((one) => <List.Item key={one}>{one}</List.Item>)}
@@ -32,18 +32,18 @@ export function ChangePart({ change, grants, before, after, baseVersion }: Props
               color="yellow"
               variant="light"
               icon={<ShieldAlert size={16} />}
-              title={t.review.itMayDoMoreThan}
+              title={t.review.itGetsNewPermissions}
             >
               <WidenedList widened={change.widened} grants={grants} />
             </Alert>
           )
-          : <Text size="sm" c="dimmed">{t.review.itMayCallNothingThat}</Text>}
+          : <Text size="sm" c="dimmed">{t.review.itGetsNoNewPermissions}</Text>}
         {before
           ? (
             <Box>
               <Text size="sm" c="dimmed" mb={6}>
-                {t.review.andWhatThisMakesOf(
-                  baseVersion ? t.review.version(baseVersion) : t.review.whatIsInForce,
+                {t.review.comparedWithThisProposal(
+                  baseVersion ? t.review.version(baseVersion) : t.review.theActiveVersion,
                 )}
               </Text>
               <Diff

@@ -44,7 +44,7 @@ function Verdict({ firing }: { firing: Firing }) {
   if (!firing.done) return <Loader size="xs" aria-label={t.review.running} />;
   return (
     <Badge color={firing.otherwise ? "yellow" : "teal"} variant="light" radius="sm" tt="none">
-      {firing.otherwise ? t.review.otherwise : t.review.theSame}
+      {firing.otherwise ? t.review.different : t.review.theSame}
     </Badge>
   );
 }
@@ -57,7 +57,7 @@ function FiringCard({ firing }: { firing: Firing }) {
     <Card withBorder radius="md" p="sm" component="li">
       <Group justify="space-between" mb={6}>
         <Text size="sm" fw={600} className="numbers">
-          {at ? formatDateTime(at) : t.review.aSample}
+          {at ? formatDateTime(at) : t.review.sample}
         </Text>
         <Group gap="xs">
           <Verdict firing={firing} />
@@ -69,14 +69,14 @@ function FiringCard({ firing }: { firing: Firing }) {
                 params={{ runId: run } as never}
                 size="xs"
               >
-                {t.review.lookAtIt}
+                {t.review.open}
               </Anchor>
             )
             : null}
         </Group>
       </Group>
       <Group gap="md" align="flex-start">
-        <Side label={t.review.then} side={firing.then} />
+        <Side label={t.review.before} side={firing.then} />
         <Side label={t.review.now} side={firing.now} />
       </Group>
       {firing.differences.length
@@ -87,7 +87,9 @@ function FiringCard({ firing }: { firing: Firing }) {
         )
         : null}
       {firing.note ? <Text size="xs" c="dimmed" mt={6}>{firing.note}</Text> : null}
-      {live ? <Text size="xs" c="dimmed" mt={6}>{t.review.answerWasOnNoRecord(live)}</Text> : null}
+      {live
+        ? <Text size="xs" c="dimmed" mt={6}>{t.review.responseWasNotRecordedAnd(live)}</Text>
+        : null}
     </Card>
   );
 }
@@ -111,7 +113,7 @@ export function Firings({ found }: { found: Rehearsal }) {
         {found.firings.map((one, at) => <FiringCard key={at} firing={one} />)}
       </Stack>
       <Text size="xs" c="dimmed">
-        {t.review.theRehearsalItselfCost(formatUsd(found.spent_usd))}
+        {t.review.theRehearsalCost(formatUsd(found.spent_usd))}
       </Text>
     </Stack>
   );

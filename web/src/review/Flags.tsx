@@ -42,7 +42,7 @@ export function Flags({ noted, definition, go }: Props) {
             {one.suggestion || one.byModel
               ? (
                 <Text size="xs" c="dimmed">
-                  {one.suggestion} {one.byModel ? t.review.aModelSaysSo : ""}
+                  {one.suggestion} {one.byModel ? t.review.accordingToAModel : ""}
                 </Text>
               )
               : null}

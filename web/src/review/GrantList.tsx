@@ -8,8 +8,8 @@ import { escapeInvisible } from "../kit/format";
 import { t } from "../strings";
 
 const EFFECTS = {
-  send: [t.review.isSentOutside, Send],
-  keep: [t.review.changesWhatIsKeptHere, PencilLine],
+  send: [t.review.sendsOutside, Send],
+  keep: [t.review.changesDataInThisWorkspace, PencilLine],
   read: [t.review.onlyReads, Eye],
 } as const;
 
@@ -23,7 +23,7 @@ function grantLine(grant: Grant) {
       strong={grant.effect === "send"}
       why={
         <>
-          {grant.waits_for_person ? t.review.asksEachTimeInThe : far} ·{" "}
+          {grant.waits_for_person ? t.review.asksForApprovalEachTime : far} ·{" "}
           <span className="mono">{grant.capability}</span>
         </>
       }
@@ -38,10 +38,10 @@ export function GrantList({ grants }: { grants: Grant[] }) {
   const sends = grants.some((one) => one.effect === "send");
   return (
     <Stack gap="sm">
-      <Lines title={t.review.itMay} none={t.review.doNothingBeyondItsOwn}>
+      <Lines title={t.review.itCan} none={t.review.nothingBeyondItsOwnSteps}>
         {byReach(grants).map(grantLine)}
       </Lines>
-      <Text size="xs" c="dimmed">{t.review.itMayNotCallAnything(sends)}</Text>
+      <Text size="xs" c="dimmed">{t.review.itCannotCallAnythingElse(sends)}</Text>
     </Stack>
   );
 }
@@ -49,7 +49,7 @@ export function GrantList({ grants }: { grants: Grant[] }) {
 /** The additional grants of a change. */
 export function WidenedList({ widened, grants }: { widened: Change["widened"]; grants: Grant[] }) {
   return (
-    <Lines title={t.review.itMayThenAndMay}>
+    <Lines title={t.review.newPermissions}>
       {widened.map((one) => {
         const known = grants.find((grant) => grant.capability === one.capability);
         const bounds = describeLimits(one.params);

@@ -18,7 +18,7 @@ function outside(one: ImpactOf["outside"][number]) {
       key={one.system + one.effect + listed(one.hosts)}
       icon={sends ? Send : Globe}
       strong={sends}
-      why={`${sends ? t.review.isSentTo : t.review.isAsked}${
+      why={`${sends ? t.review.receivesData : t.review.isQueried}${
         one.why.length ? t.review.by(listed(one.why)) : ""
       }`}
     >
@@ -36,18 +36,18 @@ function secret(one: ImpactOf["secrets"][number]) {
       why={one.capabilities.length ? t.review.with(listed(one.capabilities)) : null}
     >
       <span className="mono">{escapeInvisible(one.name)}</span>
-      {one.hosts.length ? t.review.goesTo(listed(one.hosts)) : ""}
+      {one.hosts.length ? t.review.isSentTo(listed(one.hosts)) : ""}
     </Line>
   );
 }
 
 export function Starts({ wakes }: { wakes: ImpactOf["wakes"] }) {
   return (
-    <Lines title={t.review.whatStartsIt} none={t.review.nothingAPersonRunsIt}>
+    <Lines title={t.review.triggers} none={t.review.noTriggerItRunsOnly}>
       {wakes.map((one) => (
         <Line key={one.type + one.when} icon={Zap} why={t.review.by2(one.by)}>
           {one.when}
-          {one.enabled ? "" : t.review.switchedOff}
+          {one.enabled ? "" : t.review.off}
         </Line>
       ))}
     </Lines>
@@ -55,28 +55,28 @@ export function Starts({ wakes }: { wakes: ImpactOf["wakes"] }) {
 }
 
 export function Impact({ impact }: { impact?: ImpactOf | null }) {
-  if (!impact?.outside) return <Text size="sm" c="dimmed">{t.review.notKnownYet2}</Text>;
+  if (!impact?.outside) return <Text size="sm" c="dimmed">{t.review.unknown2}</Text>;
   return (
     <Stack gap="md">
       <Starts wakes={impact.wakes} />
-      <Lines title={t.review.systemsOutside} none={t.review.noneNothingIsSentOutside}>
+      <Lines title={t.review.externalSystems} none={t.review.noneNothingIsSentOutside}>
         {impact.outside.map(outside)}
       </Lines>
-      <Lines title={t.review.waitsForAPerson}>
+      <Lines title={t.review.needsApproval}>
         {impact.people.map((one) => (
           <Line key={one.capability} icon={Hand} why={inSteps(one.why)}>
             {escapeInvisible(one.label)}
           </Line>
         ))}
       </Lines>
-      <Lines title={t.review.itKeeps}>
+      <Lines title={t.review.storedData}>
         {impact.keeps.map((one) => (
           <Line key={one.kind + one.what} icon={Archive} why={inSteps(one.why)}>
             {capitalize(humanize(one.kind))} {one.what}
           </Line>
         ))}
       </Lines>
-      <Lines title={t.review.secretsItUses}>{impact.secrets.map(secret)}</Lines>
+      <Lines title={t.review.secrets}>{impact.secrets.map(secret)}</Lines>
     </Stack>
   );
 }

@@ -52,7 +52,7 @@ function Steps({ steps }: { steps: Forecast["steps"] }) {
     <Box>
       <UnstyledButton onClick={toggle} aria-expanded={isOpen}>
         <Group gap={4}>
-          <Icon size={14} aria-hidden /> <Text size="sm">{t.review.stepByStep}</Text>
+          <Icon size={14} aria-hidden /> <Text size="sm">{t.review.perStep}</Text>
         </Group>
       </UnstyledButton>
       <Collapse expanded={isOpen}>
@@ -75,7 +75,7 @@ export function Price(
   { forecast, compact = false }: { forecast?: Forecast | null; compact?: boolean },
 ) {
   if (!forecast?.usd_per_run) {
-    return <Text size="sm" c="dimmed">{t.review.whatItCostsCouldNot}</Text>;
+    return <Text size="sm" c="dimmed">{t.review.theCostForecastIsNot}</Text>;
   }
   const { usd_per_run: one, usd_per_month: month, runs_per_month: often, caps } = forecast;
   if (compact) return <Text size="sm">{forecast.sentence}</Text>;
@@ -83,12 +83,12 @@ export function Price(
     <Stack gap="sm">
       <Group gap="md" align="flex-start">
         <Figure
-          label={t.review.oneRun}
+          label={t.review.perRun}
           value={describePrice(one, one.basis)}
           beside={describeRange(one, one.basis)}
         />
         <Figure
-          label={t.review.aMonth}
+          label={t.review.perMonth}
           value={describePrice(month, one.basis)}
           beside={describeRange(month, one.basis)}
         />
@@ -96,12 +96,12 @@ export function Price(
       <Text size="sm">{forecast.sentence}</Text>
       {isFree(forecast) ? null : (
         <>
-          <Bar label={t.review.oneRun} usual={one.usual} cap={caps.usd_per_run} />
-          <Bar label={t.review.aMonth} usual={month.usual} cap={caps.usd_per_month} />
+          <Bar label={t.review.perRun} usual={one.usual} cap={caps.usd_per_run} />
+          <Bar label={t.review.perMonth} usual={month.usual} cap={caps.usd_per_month} />
         </>
       )}
       <Text size="xs" c="dimmed">
-        {t.review.inAMonthARun(
+        {t.review.perMonthARunCan(
           describeRuns(often),
           often.why,
           formatUsd(caps.usd_per_run),

@@ -46,14 +46,14 @@ export function RehearsalPanel({ automationId, candidate, hasFired = true, notYe
   };
   return (
     <Card withBorder radius="lg" p="lg" component="section" aria-label={t.review.rehearsal}>
-      <Title order={2} size="h4">{t.review.rehearseIt}</Title>
-      <Text size="sm" c="dimmed" mb="md">{t.review.seeWhatItWouldHave}</Text>
+      <Title order={2} size="h4">{t.review.rehearse}</Title>
+      <Text size="sm" c="dimmed" mb="md">{t.review.seeWhatItWouldDo}</Text>
       <Stack gap="sm">
         <Group gap="sm" align="flex-end">
           <SegmentedControl
             value={over}
             onChange={setOver}
-            aria-label={t.review.overWhatItIsRehearsed}
+            aria-label={t.review.rehearseWith}
             data={[{ value: "firings", label: t.review.lastFirings }, {
               value: "samples",
               label: t.review.samples,
@@ -62,7 +62,7 @@ export function RehearsalPanel({ automationId, candidate, hasFired = true, notYe
           {over === "firings"
             ? (
               <Select
-                aria-label={t.review.howManyFirings}
+                aria-label={t.review.numberOfFirings}
                 data={MOST}
                 value={last}
                 onChange={(value) => setLast(value ?? "5")}
@@ -78,7 +78,7 @@ export function RehearsalPanel({ automationId, candidate, hasFired = true, notYe
             loading={busy}
             disabled={!!notYet}
           >
-            {t.review.rehearse}
+            {t.review.rehearse2}
           </Button>
         </Group>
         {over === "samples"

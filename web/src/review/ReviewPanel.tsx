@@ -33,7 +33,7 @@ export function Part({ title, children }: { title: string; children: ReactNode }
 export function Overlaps({ overlaps }: { overlaps: Review["overlaps"] }) {
   if (!overlaps?.matches?.length) return null;
   return (
-    <Lines title={t.review.alreadyThere}>
+    <Lines title={t.review.similarAutomations}>
       {overlaps.matches.map((one) => (
         <Line
           key={one.automation_id}
@@ -90,12 +90,12 @@ export function ReviewPanel(props: Props) {
     <Stack gap="sm">
       {noted.length
         ? (
-          <Part title={t.review.worthALook(noted.length)}>
+          <Part title={t.review.toCheck(noted.length)}>
             <Flags noted={noted} definition={definition} go={go} />
           </Part>
         )
         : null}
-      <Part title={t.review.whatItCosts}>
+      <Part title={t.review.cost}>
         <Price forecast={forecast} compact={compact} />
       </Part>
       {writes.length
@@ -105,7 +105,7 @@ export function ReviewPanel(props: Props) {
           </Part>
         )
         : null}
-      <Part title={t.review.howFarItReaches}>
+      <Part title={t.review.reach}>
         <Stack gap="md">
           <Impact impact={review.impact} />
           <Overlaps overlaps={review.overlaps} />

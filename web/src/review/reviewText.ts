@@ -3,7 +3,7 @@
 import type { Answer } from "../api/client";
 import type { Finding } from "../form";
 import { describeLimit, formatUsd } from "../kit/format";
-import { t } from "../strings";
+import { locale, t } from "../strings";
 
 export type Proposal = Answer<"get_proposal">;
 export type Question = Proposal["questions"][number];
@@ -18,7 +18,7 @@ type Range = { low: string; usual: string; high: string };
 
 /** A price range; an unknown price is described as such. */
 export function describePrice({ low, usual, high }: Range, basis: string): string {
-  if (basis === "unknown" && Number(usual) === 0) return t.review.notKnownYet;
+  if (basis === "unknown" && Number(usual) === 0) return t.review.unknown;
   return low === high ? formatUsd(usual) : t.review.about(formatUsd(usual));
 }
 
@@ -28,11 +28,11 @@ export function describeRange({ low, high }: Range, basis: string): string | nul
 }
 
 export function describeRuns({ low, usual, high, basis }: Forecast["runs_per_month"]): string {
-  if (basis === "unknown") return t.review.notKnownYet;
-  if (basis === "by_hand") return t.review.onlyByHand;
+  if (basis === "unknown") return t.review.unknown;
+  if (basis === "by_hand") return t.review.onlyManually;
   const span = low === high
     ? ""
-    : t.review.to2(low.toLocaleString("en"), high.toLocaleString("en"));
+    : t.review.to2(low.toLocaleString(locale), high.toLocaleString(locale));
   return `${t.counts.runs(usual)}${span}`;
 }
 
@@ -40,8 +40,8 @@ export function describeRuns({ low, usual, high, basis }: Forecast["runs_per_mon
 export function describeCap({ caps, runs_per_month: often }: Forecast): string {
   const onSchedule = often.basis === "schedule" &&
     Number(caps.usd_per_month) < 30 * Number(caps.usd_per_day);
-  const most = t.review.atMostADayAnd(formatUsd(caps.usd_per_day), formatUsd(caps.usd_per_month));
-  return onSchedule ? t.review.onItsScheduleRunsBy(most) : `${most}.`;
+  const most = t.review.atMostPerDayAnd(formatUsd(caps.usd_per_day), formatUsd(caps.usd_per_month));
+  return onSchedule ? t.review.onItsScheduleManualRuns(most) : `${most}.`;
 }
 
 export function isFree({ usd_per_run: one }: Forecast): boolean {
@@ -50,10 +50,10 @@ export function isFree({ usd_per_run: one }: Forecast): boolean {
 
 /** Who made it, in how many rounds and at what cost, and who reviewed it. */
 export function describeAuthor({ made_by: made, review }: Proposal): string {
-  const usual = made.by === "rules" ? t.review.noModelWasUsed : t.review.madeIt(made.model);
+  const usual = made.by === "rules" ? t.review.noModelWasUsed : t.review.createdBy(made.model);
   const text = [made.note || usual];
-  if (made.by === "model" && made.rounds > 1) text.push(t.review.itWasHandedInTimes(made.rounds));
-  if (Number(made.cost_usd) > 0) text.push(t.review.makingItCost(formatUsd(made.cost_usd)));
+  if (made.by === "model" && made.rounds > 1) text.push(t.review.attempts(made.rounds));
+  if (Number(made.cost_usd) > 0) text.push(t.review.creatingItCost(formatUsd(made.cost_usd)));
   if (review.reviewed_by?.note) text.push(review.reviewed_by.note);
   return text.join(" ");
 }
@@ -96,13 +96,13 @@ export function reviewNotes({ problems = [], review }: ReviewedProposal): Review
 }
 
 const HOW: Record<string, string> = {
-  strict: t.review.writesTheSameListOf,
+  strict: t.review.writesTheSameDatasetOf,
   board: t.review.writesToTheSameBoard,
-  alike: t.review.soundsLikeItDoesSomething,
+  alike: t.review.seemsToDoSomethingSimilar,
 };
 const BY: Record<string, string> = {
-  words: t.review.byTheirWords,
-  meaning: t.review.byTheirMeaning,
+  words: t.review.byItsWording,
+  meaning: t.review.byItsMeaning,
 };
 
 /** How another automation overlaps with this one. */

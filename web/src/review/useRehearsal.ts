@@ -71,7 +71,7 @@ type Side = Firing["then"] | Firing["now"];
 export function describeEffects(side: Side): string {
   if (!side) return t.review.notRun;
   const done = side.deeds.map((one) => `${one.what} ${one.capability}`);
-  return done.length ? done.join(", ") : t.review.changedNothing;
+  return done.length ? done.join(", ") : t.review.noChanges;
 }
 
 /** Samples as typed: one JSON object, or a list of them. */

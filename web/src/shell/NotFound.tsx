@@ -9,8 +9,8 @@ export function NotFound() {
     <Container size="sm" pt="xl" component="main">
       <Empty
         icon={Compass}
-        title={t.shell.thereIsNothingAtThis}
-        actions={<Button component={Link} to="/">{t.shell.goToTheStart}</Button>}
+        title={t.shell.pageNotFound}
+        actions={<Button component={Link} to="/">{t.shell.goToHome}</Button>}
       >
         {t.shell.itMayHaveBeenMoved}
       </Empty>

@@ -29,7 +29,7 @@ export function Palette() {
     isAtLeast(who, one.least ?? "viewer")
   );
   const begin: SpotlightActionGroupData = {
-    group: t.shell.begin,
+    group: t.shell.create,
     actions: mayWrite
       ? [
         {
@@ -55,7 +55,7 @@ export function Palette() {
       })),
     },
     {
-      group: t.shell.found,
+      group: t.shell.results,
       actions: found.map(({ to, label, description: text, icon: Icon }) => ({
         id: to,
         label: escapeInvisible(label),
@@ -83,7 +83,7 @@ export function Palette() {
       // Also while a field is focused: the shortcut types no character.
       tagsToIgnore={[]}
       triggerOnContentEditable
-      nothingFound={pending ? t.shell.looking : t.shell.nothingIsCalledSo}
+      nothingFound={pending ? t.shell.searching : t.shell.noResults}
       onSpotlightClose={choosing.forget}
       highlightQuery
       scrollable

@@ -17,7 +17,7 @@ export function Reconnecting() {
       className="reconnecting"
       mb="md"
     >
-      {t.shell.theServerDoesNotAnswer}
+      {t.shell.theServerDoesNotRespond}
     </Alert>
   );
 }

@@ -11,13 +11,13 @@ const isStale = (error: Error) =>
 
 export function ScreenError({ error, reset }: ErrorComponentProps) {
   const shown = error instanceof Error && isStale(error)
-    ? new Error(t.shell.mainspringWasBroughtUpTo)
+    ? new Error(t.shell.mainspringWasUpdatedReloadThe)
     : error;
   return (
     <Stack>
       <ProblemNote problem={shown} again={reset} />
       <Button variant="default" onClick={() => location.reload()} w="fit-content">
-        {t.shell.loadThePageAgain}
+        {t.shell.reloadThePage}
       </Button>
     </Stack>
   );

@@ -124,7 +124,7 @@ function Inside({ who }: { who: Session }) {
   });
   return (
     <WhoProvider value={who}>
-      <a className="skip-link" href="#content">{t.shell.skipToTheContent}</a>
+      <a className="skip-link" href="#content">{t.shell.skipToContent}</a>
       <AppShell
         navbar={{ width: 248, breakpoint: "sm", collapsed: { mobile: !open } }}
         header={{ height: { base: 54, sm: 0 } }}

@@ -12,7 +12,7 @@ import { t } from "../strings";
 
 type Props = { who: Session; onBack: () => void };
 
-const WORDS = t.shell.yourSessionIsOverSign;
+const WORDS = t.shell.yourSessionExpiredSignIn;
 
 export default function SignedOut({ who, onBack }: Props) {
   const back = async (now: Session) => {

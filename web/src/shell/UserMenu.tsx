@@ -23,7 +23,7 @@ import { t } from "../strings";
 const SCHEMES = [
   { value: "light", label: t.shell.light, icon: Sun },
   { value: "dark", label: t.shell.dark, icon: Moon },
-  { value: "auto", label: t.shell.asTheSystem, icon: Monitor },
+  { value: "auto", label: t.shell.systemDefault, icon: Monitor },
 ] as const;
 
 export function UserMenu() {
@@ -76,7 +76,7 @@ export function UserMenu() {
             leftSection={<Icon size={14} />}
             onClick={() => setColorScheme(value)}
             rightSection={colorScheme === value
-              ? <Check size={14} aria-label={t.shell.chosen} />
+              ? <Check size={14} aria-label={t.shell.selected} />
               : null}
           >
             {label}

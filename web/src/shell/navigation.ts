@@ -48,13 +48,13 @@ export const GROUPS: Group[] = [
         to: "/automations",
         label: t.shell.automations,
         icon: Zap,
-        description: t.shell.everythingThatRunsByItself,
+        description: t.shell.everythingThatRunsAutomatically,
       },
       {
         to: "/runs",
         label: t.shell.runs,
         icon: Activity,
-        description: t.shell.whatHappenedAndWhatHappens,
+        description: t.shell.pastAndCurrentRuns,
       },
     ],
   },
@@ -63,9 +63,9 @@ export const GROUPS: Group[] = [
     places: [
       {
         to: "/codex",
-        label: t.shell.codex,
+        label: t.shell.recipes,
         icon: BookOpen,
-        description: t.shell.recipesThatWorkAsThey,
+        description: t.shell.readyMadeAutomations,
       },
       {
         to: "/boards",
@@ -77,11 +77,11 @@ export const GROUPS: Group[] = [
         to: "/pages",
         label: t.shell.pages,
         icon: FileText,
-        description: t.shell.whatWasReadToBe,
+        description: t.shell.ingestedDocumentsSearchable,
       },
       {
         to: "/workflows",
-        label: t.shell.workflows,
+        label: t.shell.projects,
         icon: Workflow,
         description: t.shell.peopleNumbersAndDates,
       },
@@ -94,9 +94,14 @@ export const GROUPS: Group[] = [
         to: "/integrations",
         label: t.shell.integrations,
         icon: Blocks,
-        description: t.shell.accountsOutside,
+        description: t.shell.externalAccounts,
       },
-      { to: "/models", label: t.shell.models, icon: Cpu, description: t.shell.whatAgentsThinkWith },
+      {
+        to: "/models",
+        label: t.shell.models,
+        icon: Cpu,
+        description: t.shell.languageModelsForAgents,
+      },
       {
         to: "/secrets",
         label: t.shell.secrets,
@@ -108,12 +113,12 @@ export const GROUPS: Group[] = [
         to: "/connect",
         label: t.shell.mcpClients,
         icon: Plug,
-        description: t.shell.yourAssistantConnected,
+        description: t.shell.connectYourAssistant,
       },
     ],
   },
   {
-    label: t.shell.house,
+    label: t.shell.system,
     places: [
       {
         to: "/costs",
@@ -132,7 +137,7 @@ export const GROUPS: Group[] = [
         to: "/health",
         label: t.shell.systemHealth,
         icon: Unplug,
-        description: t.shell.whetherAllOfItWorks,
+        description: t.shell.statusOfEveryComponent,
       },
       {
         to: "/settings",

@@ -1,5 +1,8 @@
+// The texts of the page in English. Its type is the type of every other language.
+
 import { api } from "./en/api";
 import { audit } from "./en/audit";
+import { auditActions } from "./en/auditActions";
 import { automation } from "./en/automation";
 import { automations } from "./en/automations";
 import { boards } from "./en/boards";
@@ -10,6 +13,7 @@ import { counts } from "./en/counts";
 import { create } from "./en/create";
 import { edit } from "./en/edit";
 import { form } from "./en/form";
+import { format } from "./en/format";
 import { health } from "./en/health";
 import { home } from "./en/home";
 import { inbox } from "./en/inbox";
@@ -28,11 +32,13 @@ import { settings } from "./en/settings";
 import { shell } from "./en/shell";
 import { signIn } from "./en/signIn";
 import { terminal } from "./en/terminal";
+import { words } from "./en/words";
 import { workflows } from "./en/workflows";
 
 export const en = {
   api,
   audit,
+  auditActions,
   automation,
   automations,
   boards,
@@ -43,6 +49,7 @@ export const en = {
   create,
   edit,
   form,
+  format,
   health,
   home,
   inbox,
@@ -61,5 +68,6 @@ export const en = {
   shell,
   signIn,
   terminal,
+  words,
   workflows,
 };

@@ -43,8 +43,8 @@ export default function Audit() {
       {may ? <Log /> : (
         <>
           <PageHead title={t.audit.auditLog} />
-          <Empty icon={ScrollText} title={t.audit.adminsReadTheAuditLog}>
-            {t.audit.yourRoleHereIsNot}
+          <Empty icon={ScrollText} title={t.audit.onlyAdminsCanReadThe}>
+            {t.audit.yourRoleCannotReadThe}
           </Empty>
         </>
       )}
@@ -109,11 +109,11 @@ function Log() {
               leftSection={<Download size={15} />}
               onClick={() => download("audit.jsonl", asLines(shown ?? []), "application/jsonl")}
             >
-              {t.audit.exportWhatIsShown}
+              {t.audit.exportVisibleEntries}
             </Button>
             <CopyAs
               operations={[{
-                label: t.audit.readTheLog,
+                label: t.audit.readTheAuditLog,
                 operation: { method: "GET", path },
               }]}
             />
@@ -150,8 +150,8 @@ function Log() {
 function Entries({ entries, names }: { entries: Entry[]; names: Names }) {
   if (!entries.length) {
     return (
-      <Empty icon={ScrollText} title={t.audit.nothingFits}>
-        {t.audit.everythingThatChangesSomethingHere}
+      <Empty icon={ScrollText} title={t.audit.noMatchingEntries}>
+        {t.audit.everyChangeInThisWorkspace}
       </Empty>
     );
   }
@@ -191,7 +191,7 @@ function EntryLine({ entry, names }: { entry: Entry; names: Names }) {
               : <b>{escapeInvisible(thing.label)}</b>
             : null} <Text span size="sm" c="dimmed">{rest}</Text>
           {entry.detail.approve_token === true
-            ? <Badge ml="xs" variant="light" color="red" tt="none">{t.audit.byATokenThatMay}</Badge>
+            ? <Badge ml="xs" variant="light" color="red" tt="none">{t.audit.byATokenThatCan}</Badge>
             : null}
         </Text>
         <Timestamp at={entry.at} />
@@ -219,11 +219,11 @@ function Detail({ entry }: { entry: Entry }) {
   );
   return (
     <Stack gap="sm">
-      <Json value={entry} label={t.audit.theEntry} />
+      <Json value={entry} label={t.audit.entry} />
       {called
         ? (
           <QueryResult of={call}>
-            {(found) => <Json value={found} label={t.audit.theCall} />}
+            {(found) => <Json value={found} label={t.audit.apiCall} />}
           </QueryResult>
         )
         : null}

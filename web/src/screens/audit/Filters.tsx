@@ -26,8 +26,8 @@ export function Filters() {
     <Group align="flex-end" gap="sm">
       <Autocomplete
         flex="1 1 12rem"
-        label={t.audit.whatWasDone}
-        placeholder={t.audit.anything}
+        label={t.audit.action}
+        placeholder={t.audit.anyAction}
         data={[...KNOWN_ACTIONS]}
         limit={30}
         value={action}
@@ -38,11 +38,11 @@ export function Filters() {
       />
       <Select
         flex="1 1 10rem"
-        label={t.audit.byWhom}
-        placeholder={t.audit.anybody}
+        label={t.audit.actor}
+        placeholder={t.audit.anyone}
         clearable
         searchable
-        data={known ? people : [...people, { value: actor, label: t.audit.aRunOrSomebodyWho }]}
+        data={known ? people : [...people, { value: actor, label: t.audit.aRunOrAFormer }]}
         value={actor ?? null}
         onChange={(value) => change({ actor: value ?? undefined })}
       />

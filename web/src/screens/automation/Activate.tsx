@@ -26,17 +26,17 @@ const MOST_FLAGS = 5;
 const ORIGINS: Record<string, string> = {
   create: t.automation.aProgramCreatedItIt,
   install: t.automation.itWasInstalledFromA,
-  upgrade: t.automation.anUpgradeLetsItDo,
+  upgrade: t.automation.anUpgradeAsksForMore,
   import: t.automation.itWasImportedFromA,
   edit: t.automation.aProgramChangedItIt,
 };
 
 export function ConsentNote({ consent, children }: { consent: Consent; children?: ReactNode }) {
   return (
-    <Alert color="yellow" variant="light" title={t.automation.doYouAgreeToWhat}>
+    <Alert color="yellow" variant="light" title={t.automation.doYouAgreeToIts}>
       <Text size="sm">
         {ORIGINS[consent.origin] ?? ""}
-        {consent.status === "refused" ? t.automation.itWasRefusedBefore : ""}
+        {consent.status === "refused" ? t.automation.itWasDeclinedBefore : ""}
       </Text>
       <List size="sm" my="xs" className="wrap-anywhere">
         {consent.additions.map((one) => (
@@ -53,9 +53,9 @@ export function ConsentNote({ consent, children }: { consent: Consent; children?
 export function Price({ id }: { id: string }) {
   const forecast = useForecast(id);
   if (forecast.error) {
-    return <Text size="sm">{t.automation.whatItCostsCouldNot}</Text>;
+    return <Text size="sm">{t.automation.theCostForecastIsNot}</Text>;
   }
-  if (!forecast.data) return <SlowNote text={t.automation.workingOutWhatItCosts} />;
+  if (!forecast.data) return <SlowNote text={t.automation.calculatingTheCost} />;
   const { sentence, notes, runs_per_month: runs, usd_per_run: price } = forecast.data;
   return (
     <Stack gap={4}>
@@ -79,7 +79,7 @@ function Flags({ id }: { id: string }) {
   );
   return (
     <Stack gap={4}>
-      <Title order={3} size="h5">{t.automation.worthALook}</Title>
+      <Title order={3} size="h5">{t.automation.checkBeforeYouActivate}</Title>
       <List size="sm">
         {ranked.slice(0, MOST_FLAGS).map((one) => (
           <List.Item key={one.text}>{one.text} {one.suggestion ?? ""}</List.Item>
@@ -100,7 +100,7 @@ async function start(automation: Detail, consent: Consent | null): Promise<strin
       409,
       {
         code: "overtaken",
-        detail: t.automation.versionWasSavedMeanwhileClose(now!.version),
+        detail: t.automation.versionWasSavedInThe(now!.version),
       } as Problem["document"],
     );
   }
@@ -138,9 +138,9 @@ function Body({ automation, close }: { automation: Detail; close: () => void }) 
     <Stack>
       {consent ? <ConsentNote consent={consent} /> : null}
       <Stack gap={4}>
-        <Title order={3} size="h5">{t.automation.whatStartsIt}</Title>
+        <Title order={3} size="h5">{t.automation.triggers}</Title>
         {triggers.data && !live.length
-          ? <Text size="sm">{t.automation.itHasNoTriggerThat}</Text>
+          ? <Text size="sm">{t.automation.noTriggerIsOnIt}</Text>
           : null}
         <List size="sm">
           {live.map((one) => <List.Item key={one.id}>{capitalize(describeTrigger(one))}
@@ -148,7 +148,7 @@ function Body({ automation, close }: { automation: Detail; close: () => void }) 
         </List>
       </Stack>
       <Stack gap={4}>
-        <Title order={3} size="h5">{t.automation.whatItCosts}</Title>
+        <Title order={3} size="h5">{t.automation.cost}</Title>
         <Price id={automation.id} />
       </Stack>
       <Stack gap={4}>

@@ -22,7 +22,7 @@ import { t } from "../../strings";
 
 const TABS = [
   { name: "overview", label: t.automation.overview, Part: Overview },
-  { name: "triggers", label: t.automation.triggers, Part: Triggers },
+  { name: "triggers", label: t.automation.triggers2, Part: Triggers },
   { name: "versions", label: t.automation.versions, Part: Versions },
   { name: "grants", label: t.automation.grants, Part: Grants },
   { name: "runs", label: t.automation.runs, Part: RunsTab },
@@ -47,10 +47,10 @@ function AutomationNotFound() {
       />
       <Empty
         icon={SearchX}
-        title={t.automation.itIsNotHere}
+        title={t.automation.automationNotFound}
         actions={<Button component={Link} to="/automations">{t.automation.goToTheList}</Button>}
       >
-        {t.automation.itMayStandInAnother}
+        {t.automation.itMayBeInAnother}
       </Empty>
     </>
   );

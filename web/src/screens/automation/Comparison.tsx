@@ -12,7 +12,7 @@ import { t } from "../../strings";
 type Change = Schemas["ChangeShape"];
 const WORDS: Record<Change["op"], string> = {
   add: t.automation.new,
-  remove: t.automation.gone,
+  remove: t.automation.removed,
   replace: t.automation.changed,
   move: t.automation.moved,
 };
@@ -90,7 +90,7 @@ function Lines({ id, from, to }: Props) {
             <Diff
               before={JSON.stringify(old.definition, null, 2)}
               after={JSON.stringify(now.definition, null, 2)}
-              label={t.automation.whatChangesFromVersionTo(from, to)}
+              label={t.automation.changesFromVersionToVersion(from, to)}
             />
           )}
         </QueryResult>
@@ -110,11 +110,11 @@ export function Comparison({ id, from, to }: Props) {
     <QueryResult of={query}>
       {({ changes, widened, narrowed }) => (
         <Stack gap="sm">
-          <Grants title={t.automation.itMayThenAndMay} grants={widened} color="yellow" />
-          <Grants title={t.automation.itMayNoLonger} grants={narrowed} color="teal" />
+          <Grants title={t.automation.newPermissions} grants={widened} color="yellow" />
+          <Grants title={t.automation.removedPermissions} grants={narrowed} color="teal" />
           <Group justify="space-between">
             <Text size="sm" c="dimmed">
-              {changes.length ? t.counts.differences(changes.length) : t.automation.bothSayTheSame}
+              {changes.length ? t.counts.differences(changes.length) : t.automation.noDifferences}
             </Text>
             <SegmentedControl
               size="xs"
@@ -124,7 +124,7 @@ export function Comparison({ id, from, to }: Props) {
                 value: "lines",
                 label: t.automation.lines,
               }]}
-              aria-label={t.automation.howTheDifferencesAreShown}
+              aria-label={t.automation.differenceView}
             />
           </Group>
           {shown === "lines"

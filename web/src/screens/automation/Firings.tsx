@@ -28,13 +28,13 @@ export function LastPayload({ trigger }: { trigger: Trigger }) {
   const may = useHasRole("operator");
   const { busy, act } = useAction();
   if (statusOf(query.error) === 404) {
-    return <Text size="sm" c="dimmed">{t.automation.nothingHasComeInYet}</Text>;
+    return <Text size="sm" c="dimmed">{t.automation.noPayloadYet}</Text>;
   }
   const again = async (run_id: string) => {
     const yes = await confirm({
       title: t.automation.runItNowWithThis,
-      message: t.automation.itIsARunFor,
-      yes: t.automation.runItForReal,
+      message: t.automation.thisIsALiveRun,
+      yes: t.automation.runLive,
     });
     if (!yes) return;
     await act(async () => {
@@ -50,7 +50,7 @@ export function LastPayload({ trigger }: { trigger: Trigger }) {
       {(last) => (
         <Stack gap="xs">
           <Group gap="xs" justify="space-between">
-            <Text size="sm" c="dimmed">{t.automation.cameIn(<Timestamp at={last.at} />)}</Text>
+            <Text size="sm" c="dimmed">{t.automation.received(<Timestamp at={last.at} />)}</Text>
             {may
               ? (
                 <Button
@@ -59,12 +59,12 @@ export function LastPayload({ trigger }: { trigger: Trigger }) {
                   loading={busy}
                   onClick={() => void again(last.run_id)}
                 >
-                  {t.automation.useItToRunNow}
+                  {t.automation.runWithThisPayload}
                 </Button>
               )
               : null}
           </Group>
-          <Json value={last.payload} label={t.automation.whatCameInLast} most={240} />
+          <Json value={last.payload} label={t.automation.theLastPayload} most={240} />
         </Stack>
       )}
     </QueryResult>
@@ -88,7 +88,7 @@ function One({ at, run_id, status, reason, moments }: Schemas["Moment"]) {
             component={Link}
             to={`/runs/${run_id}`}
             size="sm"
-            aria-label={t.automation.lookAtTheRunOf(at)}
+            aria-label={t.automation.openTheRunOf(at)}
           >
             {t.automation.run}
           </Anchor>
@@ -109,7 +109,7 @@ export function Firings({ trigger }: { trigger: Trigger }) {
       {({ pages: read }) => {
         const items = read.flatMap((one) => one.items);
         if (!items.length) {
-          return <Text size="sm" c="dimmed">{t.automation.itHasNotGoneOff}</Text>;
+          return <Text size="sm" c="dimmed">{t.automation.itHasNotFiredYet}</Text>;
         }
         return (
           <Stack gap={6}>

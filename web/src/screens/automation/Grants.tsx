@@ -69,7 +69,7 @@ function Unused({ automation, unused, runs }: { automation: Detail; unused: Use[
       title={t.automation.grantNotUsed(unused.length)}
     >
       <Text size="sm">
-        {t.automation.noneOfTheRunThat(runs, <span className="mono">{names.join(", ")}</span>)}
+        {t.automation.noneOfTheLastRun(runs, <span className="mono">{names.join(", ")}</span>)}
       </Text>
       {may
         ? (
@@ -80,7 +80,7 @@ function Unused({ automation, unused, runs }: { automation: Detail; unused: Use[
             component={Link}
             to={`/automations/${automation.id}/edit?at=/grants`}
           >
-            {t.automation.takeThemAwayInThe}
+            {t.automation.removeThemInTheEditor}
           </Button>
         )
         : null}
@@ -100,8 +100,8 @@ export function Grants({ automation }: { automation: Detail }) {
           <Stack>
             <Text size="sm" c="dimmed">
               {runs && since
-                ? t.automation.lookedAtItsLatestRun(runs, formatDate(since))
-                : t.automation.itHasNotRunFor}
+                ? t.automation.basedOnTheLatestLive(runs, formatDate(since))
+                : t.automation.noLiveRunYetSo}
             </Text>
             <Unused automation={automation} unused={unused} runs={runs} />
             {used.length
@@ -115,14 +115,14 @@ export function Grants({ automation }: { automation: Detail }) {
             {unused.length
               ? (
                 <Stack gap="xs">
-                  <Title order={2} size="h5">{t.automation.notUsedSoFar}</Title>
+                  <Title order={2} size="h5">{t.automation.notUsedYet}</Title>
                   <Rows items={unused} automation={automation} />
                 </Stack>
               )
               : null}
             {shown.length ? null : (
-              <Empty icon={ShieldCheck} title={t.automation.itMayCallNothing}>
-                {t.automation.itWorksWithItsOwn(Boolean(items.length))}
+              <Empty icon={ShieldCheck} title={t.automation.noGrants}>
+                {t.automation.itUsesOnlyItsOwn(Boolean(items.length))}
               </Empty>
             )}
             <Secrets automation={automation} />

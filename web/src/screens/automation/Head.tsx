@@ -66,7 +66,7 @@ function Switch({ automation }: { automation: Detail }) {
       const params = { path: { automation_id: automation.id } };
       await client.POST("/api/v1/automations/{automation_id}/pause", { params });
       await refreshAll();
-    }, t.automation.itIsPausedRunsUnder);
+    }, t.automation.itIsPausedCurrentRuns);
   return (
     <>
       {automation.state === "active"
@@ -129,7 +129,7 @@ function Change({ id }: { id: string }) {
           to={`/new?automation=${id}`}
           leftSection={<MessageSquareText size={15} />}
         >
-          {t.automation.changeItInWords}
+          {t.automation.describeAChange}
         </Menu.Item>
       </Menu.Dropdown>
     </Menu>

@@ -53,8 +53,8 @@ function Fact({ name, children }: { name: string; children: ReactNode }) {
 function describeNextRun(automation: Detail): string {
   if (automation.state !== "active") return t.automation.noneWhileItIsPaused;
   return automation.trigger_types.length
-    ? t.automation.whenSomethingStartsIt
-    : t.automation.whenSomebodyStartsIt;
+    ? t.automation.whenATriggerFires
+    : t.automation.whenSomeoneStartsIt;
 }
 
 function NextRun({ automation }: { automation: Detail }) {
@@ -94,7 +94,7 @@ function Facts({ automation }: { automation: Detail }) {
                 <Anchor
                   component={Link}
                   to={`/runs/${last.id}`}
-                  title={t.automation.lookAtTheLastRun}
+                  title={t.automation.openTheLastRun}
                 >
                   <Status value={runStatus(last)} />
                 </Anchor>
@@ -116,7 +116,7 @@ function Facts({ automation }: { automation: Detail }) {
           ? (
             <Stack gap={4}>
               <Text size="sm" className="numbers">
-                {describeStreak(automation.streak) || t.automation.noneJustNow}
+                {describeStreak(automation.streak) || t.automation.none}
               </Text>
               <Sparkline recent={automation.recent} />
             </Stack>
@@ -133,13 +133,13 @@ function Facts({ automation }: { automation: Detail }) {
 function Starts({ automation }: { automation: Detail }) {
   const { data } = useTriggers(automation.id);
   if (!data) return null;
-  if (!data.items.length) return <Text size="sm">{t.automation.nothingAPersonRunsIt}</Text>;
+  if (!data.items.length) return <Text size="sm">{t.automation.noTriggerItRunsOnly}</Text>;
   return (
     <Stack gap={4}>
       {data.items.map((one) => (
         <Text size="sm" key={one.id}>
           {capitalize(describeTrigger(one))}
-          {one.enabled ? "" : t.automation.switchedOff}
+          {one.enabled ? "" : t.automation.off}
         </Text>
       ))}
     </Stack>
@@ -158,7 +158,7 @@ export function Overview({ automation }: { automation: Detail }) {
   return (
     <Stack>
       <Text size="sm" c="dimmed">
-        {t.automation.versionIsInForce(describeState(automation), automation.version)}
+        {t.automation.versionIsActive(describeState(automation), automation.version)}
       </Text>
       <StateNotes automation={automation} />
       <Facts automation={automation} />
@@ -171,7 +171,7 @@ export function Overview({ automation }: { automation: Detail }) {
           query={{ automation_id: automation.id }}
           most={5}
           none={
-            <Empty icon={Activity} title={t.automation.itHasNotRunYet}>
+            <Empty icon={Activity} title={t.automation.noRunsYet}>
               {t.automation.runItNowToSee}
             </Empty>
           }
@@ -185,23 +185,23 @@ export function Overview({ automation }: { automation: Detail }) {
           {rescue.length
             ? (
               <>
-                <Title order={3} size="h6" mt="sm">{t.automation.ifItFails}</Title>
+                <Title order={3} size="h6" mt="sm">{t.automation.onFailure}</Title>
                 <Plan steps={rescue} />
               </>
             )
             : null}
         </Part>
         <Stack>
-          <Part title={t.automation.whatStartsIt} right={of("triggers", t.automation.triggers)}>
+          <Part title={t.automation.triggers} right={of("triggers", t.automation.triggers2)}>
             <Starts automation={automation} />
           </Part>
           <Part
             title={t.automation.whatItMayDo}
-            right={of("grants", t.automation.grantsAndTheirUse)}
+            right={of("grants", t.automation.grantsAndUsage)}
           >
             <Permissions automation={automation} />
           </Part>
-          <Part title={t.automation.whatItCosts} right={of("settings", t.automation.limits)}>
+          <Part title={t.automation.cost} right={of("settings", t.automation.limits)}>
             <Price id={automation.id} />
           </Part>
         </Stack>

@@ -9,8 +9,8 @@ import { describeGrant, describeSecret, type Detail, isOwn } from "./automationT
 import { t } from "../../strings";
 
 const REACH: Record<string, string> = {
-  send: t.automation.isSentOutsideWithoutAsking,
-  keep: t.automation.changesWhatIsKeptHere,
+  send: t.automation.sendsOutsideWithoutAsking,
+  keep: t.automation.changesDataInThisWorkspace,
   read: t.automation.onlyReads,
 };
 
@@ -28,7 +28,7 @@ export function Grant({ grant }: { grant: Granted }) {
   const bound = describeGrant(grant);
   // The reach depends on the steps that use it, and is computed by the server.
   const effect = grant.effect ?? known?.effect ?? "";
-  const far = grant.waits_for_person ? t.automation.asksEachTimeInThe : REACH[effect] ?? "";
+  const far = grant.waits_for_person ? t.automation.asksForApprovalEachTime : REACH[effect] ?? "";
   return (
     <Stack gap={2}>
       <Text size="sm">
@@ -63,7 +63,7 @@ export function Secrets({ automation }: { automation: Detail }) {
   if (!names.length) return null;
   return (
     <Stack gap="xs">
-      <Title order={3} size="h5">{t.automation.secretsOfItsOwnerThat}</Title>
+      <Title order={3} size="h5">{t.automation.secretsOfItsOwner}</Title>
       <List size="sm" spacing={6}>
         {names.map((name) => (
           <List.Item key={name}>
@@ -73,7 +73,7 @@ export function Secrets({ automation }: { automation: Detail }) {
             {missing.has(name)
               ? (
                 <Text size="sm" c="var(--bad)">
-                  {t.automation.itIsNotThereYet(
+                  {t.automation.itIsMissing(
                     <Anchor
                       component={Link}
                       to={`/secrets?name=${name}`}
@@ -100,7 +100,7 @@ export function Permissions({ automation }: { automation: Detail }) {
     <Stack gap="md">
       <Stack gap="sm">
         {calls.map((one, at) => <Grant key={at} grant={one} />)}
-        {own ? <Text size="sm">{t.automation.keepASmallMemoryOf}</Text> : null}
+        {own ? <Text size="sm">{t.automation.storeItsOwnStateAnd}</Text> : null}
         {calls.length || own
           ? null
           : <Text size="sm">{t.automation.nothingBeyondItsOwnSteps}</Text>}

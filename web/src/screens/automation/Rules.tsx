@@ -24,10 +24,10 @@ const isEmpty = (value: unknown) =>
 
 function describeRule(rule: Rule): string {
   if (rule.status === "proposed") {
-    return t.automation.confirmedTimesUnchangedSendIt(rule.seen ?? 0);
+    return t.automation.approvedTimesUnchangedSend(rule.seen ?? 0);
   }
   const when = rule.decided_at ? ` ${formatRelative(rule.decided_at)}` : "";
-  return t.automation.somebodyLetTheseGoWent(when, rule.uses ?? 0);
+  return t.automation.allowedSentSoFarEditing(when, rule.uses ?? 0);
 }
 
 function One({ rule }: { rule: Rule }) {
@@ -46,7 +46,7 @@ function One({ rule }: { rule: Rule }) {
     act(async () => {
       await client.POST("/api/v1/standing-rules/{rule_id}/withdraw", { params });
       await refresh("/api/v1/standing-rules");
-    }, t.automation.withdrawnEveryDraftWaitsFor);
+    }, t.automation.withdrawnEveryDraftNeedsApproval);
   const held = Object.entries(rule.pattern as Record<string, unknown>).filter(([, value]) =>
     !isEmpty(value)
   );
@@ -61,7 +61,7 @@ function One({ rule }: { rule: Rule }) {
         {held.map(([name, value]) => (
           <List.Item key={name}>{humanize(name)}: {escapeInvisible(spelt(value))}</List.Item>
         ))}
-        <List.Item>{t.automation.mayDifferTheWordingAnd}</List.Item>
+        <List.Item>{t.automation.canVaryOnlyTheText}</List.Item>
       </List>
       <Group gap="xs">
         {rule.status === "proposed" && edit
@@ -73,7 +73,7 @@ function One({ rule }: { rule: Rule }) {
                 onClick={() =>
                   void decide(
                     "accept",
-                    t.automation.suchDraftsLeaveByThemselves,
+                    t.automation.suchDraftsAreSentAutomatically,
                   )}
               >
                 {t.automation.sendTheseAutomatically}
@@ -81,9 +81,9 @@ function One({ rule }: { rule: Rule }) {
               <Button
                 size="compact-sm"
                 variant="default"
-                onClick={() => void decide("decline", t.automation.eachOneKeepsWaitingFor)}
+                onClick={() => void decide("decline", t.automation.eachOneStillNeedsApproval)}
               >
-                {t.automation.keepAskingMe}
+                {t.automation.keepAsking}
               </Button>
             </>
           )
@@ -114,7 +114,8 @@ export function Rules({ id }: { id: string }) {
       {({ rules }) => {
         const shown = rules.filter((one) => one.status === "proposed" || one.status === "active");
         if (!shown.length) {
-          return <Text size="sm" c="dimmed">{t.automation.noneWhenDraftsOfOne}</Text>;
+          return <Text size="sm" c="dimmed">{t.automation.noneAfterSeveralUnchangedApprovals}
+          </Text>;
         }
         return (
           <Stack gap="sm">

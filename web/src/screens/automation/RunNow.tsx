@@ -19,23 +19,23 @@ const MODES: { value: Mode; label: string; description: string }[] = [
   {
     value: "dry_run",
     label: t.automation.dryRun,
-    description: t.automation.nothingIsChangedHereOr,
+    description: t.automation.nothingChangesHereOrOutside,
   },
   {
     value: "verify",
     label: t.automation.verifyMode,
-    description: t.automation.nothingIsSentOutsideWhat,
+    description: t.automation.nothingIsSentOutsideChanges,
   },
   {
     value: "live",
-    label: t.automation.forReal,
-    description: t.automation.exactlyWhatATriggerWould,
+    label: t.automation.live,
+    description: t.automation.sameAsATriggeredRun,
   },
 ];
 const STARTS: Record<Mode, string> = {
   dry_run: t.automation.startTheDryRun,
   verify: t.automation.startInVerifyMode,
-  live: t.automation.runItForReal,
+  live: t.automation.runLive,
 };
 
 /** The findings of a rejected request about the inputs, by field. */
@@ -55,12 +55,14 @@ function Reach({ automation }: { automation: Detail }) {
   if (!sends.length) return <Text size="sm">{t.automation.itSendsNothingOutside}</Text>;
   return (
     <Stack gap={4}>
-      <Title order={3} size="h5">{t.automation.whatItMaySend}</Title>
+      <Title order={3} size="h5">{t.automation.whatItCanSend}</Title>
       <List size="sm" className="wrap-anywhere">
         {sends.map((one) => (
           <List.Item key={one.capability + JSON.stringify(one.params)}>
             {escapeInvisible(one.label)}:{" "}
-            {one.waits_for_person ? t.automation.asksEachTimeInThe : t.automation.withoutAsking}
+            {one.waits_for_person
+              ? t.automation.asksForApprovalEachTime
+              : t.automation.withoutAsking}
           </List.Item>
         ))}
       </List>
@@ -73,7 +75,7 @@ function ModeChoice({ mode, setMode }: { mode: Mode; setMode: (mode: Mode) => vo
     <Radio.Group
       value={mode}
       onChange={(value) => setMode(value as Mode)}
-      label={t.automation.how}
+      label={t.automation.mode}
     >
       <Stack gap="xs" mt={6}>
         {MODES.map((one) => (
@@ -119,7 +121,7 @@ function Body({ automation, close }: { automation: Detail; close: () => void }) 
       close();
       if (data!.reason) {
         notifyProblem(new Error(t.automation.itDidNotStart(humanize(data!.reason))));
-      } else notifyDone(t.automation.itHasBegun);
+      } else notifyDone(t.automation.theRunStarted);
       await navigate({ to: `/runs/${data!.run_id}` });
     } catch (refusal) {
       setProblem(refusal);
@@ -140,7 +142,7 @@ function Body({ automation, close }: { automation: Detail; close: () => void }) 
         {takesInputs(definition)
           ? (
             <Stack gap="xs">
-              <Title order={3} size="h5">{t.automation.whatItIsGiven}</Title>
+              <Title order={3} size="h5">{t.automation.inputs}</Title>
               <SchemaForm
                 schema={definition.inputs!.schema!}
                 value={inputs}
@@ -172,7 +174,7 @@ function Body({ automation, close }: { automation: Detail; close: () => void }) 
             loading={busy}
             disabled={mode !== "dry_run" && isLoading}
           >
-            {neededConsent ? t.automation.agreeAndRunIt : STARTS[mode]}
+            {neededConsent ? t.automation.agreeAndRun : STARTS[mode]}
           </Button>
         </Group>
       </Stack>

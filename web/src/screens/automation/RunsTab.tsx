@@ -32,7 +32,7 @@ export function RunsTab({ automation }: { automation: Detail }) {
           values={values}
           change={change}
           name="mode"
-          label={t.automation.anyKind}
+          label={t.automation.anyMode}
           choices={MODES}
         />
       </Group>
@@ -41,7 +41,7 @@ export function RunsTab({ automation }: { automation: Detail }) {
         none={
           <Empty
             icon={Activity}
-            title={narrowed ? t.automation.noRunOfItIs : t.automation.itHasNotRunYet}
+            title={narrowed ? t.automation.noMatchingRuns : t.automation.noRunsYet}
             actions={narrowed
               ? (
                 <Button
@@ -53,7 +53,7 @@ export function RunsTab({ automation }: { automation: Detail }) {
                       trigger: undefined,
                     })}
                 >
-                  {t.automation.showAllOfItsRuns}
+                  {t.automation.showAllRuns}
                 </Button>
               )
               : null}

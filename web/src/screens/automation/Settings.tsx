@@ -74,21 +74,21 @@ function ArchiveSection({ automation }: { automation: Detail }) {
   const archive = async () => {
     const yes = await confirm({
       title: t.automation.archive(automation.name),
-      message: t.automation.nothingStartsItAnyMore,
-      yes: t.automation.archiveIt,
+      message: t.automation.itNoLongerStartsAnd,
+      yes: t.automation.archive2,
       dangerous: true,
     });
     if (!yes) return;
     await act(async () => {
       await client.POST("/api/v1/automations/{automation_id}/archive", { params });
       await refreshAll();
-    }, t.automation.itWasPutAway);
+    }, t.automation.archived);
   };
   const restore = () =>
     act(async () => {
       await client.POST("/api/v1/automations/{automation_id}/restore", { params });
       await refreshAll();
-    }, t.automation.itIsBackPaused);
+    }, t.automation.restoredPaused);
   return away
     ? (
       <Button
@@ -97,7 +97,7 @@ function ArchiveSection({ automation }: { automation: Detail }) {
         loading={busy}
         onClick={() => void restore()}
       >
-        {t.automation.bringItBack}
+        {t.automation.restore}
       </Button>
     )
     : (
@@ -108,7 +108,7 @@ function ArchiveSection({ automation }: { automation: Detail }) {
         loading={busy}
         onClick={() => void archive()}
       >
-        {t.automation.archive2}
+        {t.automation.archive3}
       </Button>
     );
 }
@@ -119,7 +119,7 @@ export function Settings({ automation }: { automation: Detail }) {
   const tags = definitionOf(automation).metadata?.tags ?? [];
   return (
     <Stack>
-      <Part title={t.automation.whatHoldsIt}>
+      <Part title={t.automation.limits2}>
         <Limits automation={automation} may={edits && automation.state !== "archived"} />
         {tags.length
           ? (
@@ -139,7 +139,7 @@ export function Settings({ automation }: { automation: Detail }) {
           <CopyIcon text={automation.id} label={t.automation.copyTheId} />
         </Group>
         <Text size="sm" c="dimmed" mb="md">
-          {t.automation.madeLastSaved(
+          {t.automation.createdLastSaved(
             formatDateTime(automation.created_at),
             formatDateTime(automation.updated_at),
           )}

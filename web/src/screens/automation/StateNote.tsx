@@ -23,14 +23,14 @@ function FailingNote({ automation }: { automation: Detail }) {
       const params = { path: { automation_id: automation.id } };
       await client.POST("/api/v1/automations/{automation_id}/acknowledge", { params });
       await refreshAll();
-    }, t.automation.itsFailuresSoFarAre);
+    }, t.automation.failuresAcknowledgedYouAreNot);
   const times = t.counts.runs(automation.failures);
   return (
     <Alert
       color="red"
       variant="light"
       icon={<CircleAlert size={16} />}
-      title={stopped ? t.automation.itWasStoppedBecauseIt : t.automation.itsLatestRunsFailed}
+      title={stopped ? t.automation.pausedAfterRepeatedFailures : t.automation.theLatestRunsFailed}
     >
       <Text size="sm">
         {stopped ? t.automation.failedInARowLook(times) : t.automation.failedInARowIt(times)}
@@ -44,7 +44,7 @@ function FailingNote({ automation }: { automation: Detail }) {
               component={Link}
               to={`/runs/${automation.last_run.id}`}
             >
-              {t.automation.lookAtTheLastRun}
+              {t.automation.openTheLastRun}
             </Button>
           )
           : null}
@@ -56,7 +56,7 @@ function FailingNote({ automation }: { automation: Detail }) {
               loading={busy}
               onClick={() => void acknowledge()}
             >
-              {t.automation.iKnowAboutIt}
+              {t.automation.acknowledge}
             </Button>
           )
           : null}
@@ -93,9 +93,9 @@ function LegacyConsentNote({ id }: { id: string }) {
       const params = { path: { automation_id: id } };
       await client.POST("/api/v1/automations/{automation_id}/reviewed", { params });
       await refreshAll();
-    }, t.automation.youHaveAgreedToIt);
+    }, t.automation.youAgreedToItsPermissions);
   return (
-    <Alert color="blue" variant="light" title={t.automation.carriedOverByAnUpgrade}>
+    <Alert color="blue" variant="light" title={t.automation.keptAfterAnUpgrade}>
       <Text size="sm">{t.automation.itWasInUseBefore}</Text>
       {may
         ? (
@@ -106,7 +106,7 @@ function LegacyConsentNote({ id }: { id: string }) {
             loading={busy}
             onClick={() => void looked()}
           >
-            {t.automation.iHaveLookedAtIt}
+            {t.automation.iReviewedItAndAgree}
           </Button>
         )
         : null}
@@ -126,11 +126,11 @@ function OwnerlessNote({ automation }: { automation: Detail }) {
       color="yellow"
       variant="light"
       icon={<CircleAlert size={16} />}
-      title={left ? t.automation.itsOwnerLeft : t.automation.itStoppedWhenItsFormer}
+      title={left ? t.automation.ownerLeft : t.automation.itStoppedWhenItsFormer}
     >
       <Text size="sm">
-        {stopped ? t.automation.itStartsNothingWhatShould : t.automation.itCanNoLongerUse}
-        {left ? "" : t.automation.setWhatItLacksAnd}
+        {stopped ? t.automation.itStartsNothingMissedStarts : t.automation.itCanNoLongerUse}
+        {left ? "" : t.automation.addWhatIsMissingAnd}
       </Text>
       {may && left
         ? (
@@ -147,7 +147,7 @@ function WaitingNote({ automation }: { automation: Detail }) {
   const drafts = automation.drafts_waiting;
   const questions = automation.approvals_waiting;
   const text = [
-    drafts ? t.automation.draftToLookAt(drafts) : "",
+    drafts ? t.automation.draftToReview(drafts) : "",
     questions ? t.automation.questionToAnswer(questions) : "",
   ].filter(Boolean).join(" and ");
   if (!text) return null;

@@ -48,7 +48,7 @@ function OnOff({ trigger }: { trigger: Trigger }) {
       checked={trigger.enabled}
       disabled={!may || busy}
       onChange={(event) => void turn(event.currentTarget.checked)}
-      label={trigger.enabled ? t.automation.on : t.automation.off}
+      label={trigger.enabled ? t.automation.on : t.automation.off2}
       aria-label={t.automation.theTriggerIsOn2(trigger.slug, trigger.enabled)}
     />
   );
@@ -60,7 +60,7 @@ function NextFires({ trigger, resting }: { trigger: Trigger; resting: boolean })
   return (
     <div>
       <Title order={3} size="h6" mb={4}>
-        {t.automation.itWouldGoOffNext(resting || !trigger.enabled, zone)}
+        {t.automation.nextIfItWereOn(resting || !trigger.enabled, zone)}
       </Title>
       <List size="sm" listStyleType="none">
         {trigger.next_fires.map((at) => (
@@ -105,7 +105,7 @@ function One({ trigger, resting }: { trigger: Trigger; resting: boolean }) {
               {resting && trigger.enabled
                 ? (
                   <Badge size="sm" variant="light" color="gray" tt="none">
-                    {t.automation.restsWithItsAutomation}
+                    {t.automation.offWhileTheAutomationIs}
                   </Badge>
                 )
                 : null}
@@ -116,7 +116,7 @@ function One({ trigger, resting }: { trigger: Trigger; resting: boolean }) {
         <NextFires trigger={trigger} resting={resting} />
         {trigger.type === "webhook" ? <Webhook trigger={trigger} /> : null}
         <Group gap={4}>
-          {part("history", t.automation.history)}
+          {part("history", t.automation.retention)}
           {part("payload", t.automation.lastPayload)}
           {part("settings", t.automation.settings2)}
         </Group>
@@ -158,7 +158,7 @@ export function Triggers({ automation }: { automation: Detail }) {
               {may
                 ? (
                   <Text size="sm" c="dimmed">
-                    {t.automation.triggersAreAddedAndChanged(
+                    {t.automation.addAndChangeTriggersIn(
                       <Anchor
                         component={Link}
                         to={edit}
@@ -176,12 +176,12 @@ export function Triggers({ automation }: { automation: Detail }) {
           : (
             <Empty
               icon={Hand}
-              title={t.automation.onlyAPersonStartsIt}
+              title={t.automation.noTriggers}
               actions={may
                 ? <Button component={Link} to={edit}>{t.automation.addATrigger}</Button>
                 : null}
             >
-              {t.automation.aTriggerStartsItBy}
+              {t.automation.aTriggerStartsItAutomatically}
             </Empty>
           )}
     </QueryResult>

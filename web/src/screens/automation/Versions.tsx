@@ -28,7 +28,7 @@ function useNames(): (id: string) => string {
     staleTime: 60_000,
   });
   const names = new Map(data?.members.map((one) => [one.id, one.name || one.email]));
-  return (id) => names.get(id) ?? t.automation.somebodyWhoIsNotHere;
+  return (id) => names.get(id) ?? t.automation.aFormerMember;
 }
 
 function RollbackModal(
@@ -41,7 +41,7 @@ function RollbackModal(
     try {
       const params = { path: { automation_id: automation.id } };
       const { data } = await client.POST(`${ONE}/rollback`, { params, body: { version } });
-      notifyDone(t.automation.versionIsInForceAgain(version, data!.version));
+      notifyDone(t.automation.versionIsActiveAgainAs(version, data!.version));
       close();
       await refreshAll();
     } catch (refusal) {
@@ -51,9 +51,9 @@ function RollbackModal(
     }
   };
   return (
-    <Modal opened onClose={close} title={t.automation.bringVersionBack(version)} size="xl" centered>
+    <Modal opened onClose={close} title={t.automation.restoreVersion(version)} size="xl" centered>
       <Stack>
-        <Text size="sm">{t.automation.itBecomesTheNewestVersion}</Text>
+        <Text size="sm">{t.automation.itBecomesTheNewestAnd}</Text>
         <Comparison id={automation.id} from={automation.version} to={version} />
         {problem ? <ProblemNote problem={problem} /> : null}
         <Group justify="flex-end" gap="xs">
@@ -63,7 +63,7 @@ function RollbackModal(
             onClick={() =>
               void back()}
           >
-            {t.automation.bringItBack}
+            {t.automation.restore}
           </Button>
         </Group>
       </Stack>
@@ -77,7 +77,7 @@ function ExactModal({ id, version, close }: { id: string; version: number; close
     <Modal
       opened
       onClose={close}
-      title={t.automation.versionExactlyAsItWas(version)}
+      title={t.automation.versionExactlyAsSaved(version)}
       size="xl"
       centered
     >
@@ -105,7 +105,7 @@ function Line({ version, author, act, may }: LineProps) {
   const text = [
     author,
     formatDateTime(version.created_at),
-    version.rollback_of ? t.automation.versionBroughtBack(version.rollback_of) : "",
+    version.rollback_of ? t.automation.restoresVersion(version.rollback_of) : "",
   ].filter(Boolean).join(" · ");
   return (
     <>
@@ -118,7 +118,7 @@ function Line({ version, author, act, may }: LineProps) {
           ? null
           : (
             <Button size="compact-xs" variant="default" onClick={() => act("compare")}>
-              {t.automation.compareWithNow}
+              {t.automation.compareWithCurrent}
             </Button>
           )}
         {may && !version.in_force
@@ -128,7 +128,7 @@ function Line({ version, author, act, may }: LineProps) {
               variant="default"
               onClick={() => act("back")}
             >
-              {t.automation.bringVersionBack2(version.version)}
+              {t.automation.restoreVersion2(version.version)}
             </Button>
           )
           : null}
@@ -148,7 +148,7 @@ function Compare({ id, newest }: { id: string; newest: number }) {
   const [from, to] = [String(compared.from), String(compared.to)];
   return (
     <Part
-      title={t.automation.whatIsDifferent}
+      title={t.automation.differences}
       right={
         <Group gap="xs">
           <Select
@@ -212,14 +212,14 @@ export function Versions({ automation }: { automation: Detail }) {
                         {one.in_force
                           ? (
                             <Badge size="sm" variant="light" tt="none">
-                              {t.automation.inForce}
+                              {t.automation.active}
                             </Badge>
                           )
                           : null}
                         {values.version === String(one.version)
                           ? (
                             <Badge size="sm" variant="light" tt="none" color="gray">
-                              {t.automation.youCameForThisOne}
+                              {t.automation.linkedVersion}
                             </Badge>
                           )
                           : null}

@@ -36,7 +36,7 @@ function NewToken({ made, close }: { made: CreatedToken; close: () => void }) {
     <Alert
       color="teal"
       variant="light"
-      title={t.automation.theTokenShownThisOnce}
+      title={t.automation.theTokenShownOnce}
       icon={<KeyRound size={16} />}
     >
       <Stack gap="xs">
@@ -44,11 +44,11 @@ function NewToken({ made, close }: { made: CreatedToken; close: () => void }) {
           <Code className="wrap-anywhere">{made.token}</Code>
           <CopyIcon text={made.token} label={t.automation.copyTheToken} />
         </Group>
-        <Text size="sm">{t.automation.keepItWhereTheCaller}</Text>
+        <Text size="sm">{t.automation.storeItWhereTheCaller}</Text>
         <Json value={fireCurl(made)} label={t.automation.theCommandThatCallsIt} />
         <Group>
           <Button size="compact-sm" variant="default" onClick={close}>
-            {t.automation.iHaveKeptIt}
+            {t.automation.iStoredIt}
           </Button>
         </Group>
       </Stack>
@@ -64,9 +64,9 @@ function useToken(trigger: Trigger) {
   const path = "/api/v1/automations/{automation_id}/triggers/{slug}/token" as const;
   const make = async () => {
     const yes = !trigger.token || await confirm({
-      title: t.automation.makeANewToken,
-      message: t.automation.theOneBeforeEndsAt,
-      yes: t.automation.makeANewOne,
+      title: t.automation.createANewToken,
+      message: t.automation.theCurrentTokenIsRevoked,
+      yes: t.automation.createToken,
       dangerous: true,
     });
     if (!yes) return;
@@ -78,9 +78,9 @@ function useToken(trigger: Trigger) {
   };
   const end = async () => {
     const yes = await confirm({
-      title: t.automation.endTheToken,
-      message: t.automation.theWebhookCannotBeCalled,
-      yes: t.automation.endIt,
+      title: t.automation.revokeTheToken,
+      message: t.automation.theWebhookCanNoLonger,
+      yes: t.automation.revoke,
       dangerous: true,
     });
     if (!yes) return;
@@ -88,7 +88,7 @@ function useToken(trigger: Trigger) {
       await client.DELETE(path, { params });
       setMade(null);
       await refreshAll();
-    }, t.automation.theTokenHasEnded);
+    }, t.automation.theTokenIsRevoked);
   };
   return { made, busy, make, end, forget: () => setMade(null) };
 }
@@ -109,11 +109,11 @@ export function Webhook({ trigger }: { trigger: Trigger }) {
           {token
             ? t.automation.aTokenThatEndsIn(
               token.hint,
-              token.made_at ? t.automation.made(formatDate(token.made_at)) : "",
+              token.made_at ? t.automation.created(formatDate(token.made_at)) : "",
             )
             : trigger.signed_url
-            ? t.automation.itHasNoTokenIt
-            : t.automation.itHasNoTokenYet}
+            ? t.automation.noTokenCallersSignTheir
+            : t.automation.noTokenYetSoIt}
         </Text>
         {may
           ? (
@@ -123,7 +123,7 @@ export function Webhook({ trigger }: { trigger: Trigger }) {
               loading={busy}
               onClick={() => void make()}
             >
-              {token ? t.automation.makeANewToken2 : t.automation.makeAToken}
+              {token ? t.automation.createANewToken2 : t.automation.createAToken}
             </Button>
           )
           : null}
@@ -135,7 +135,7 @@ export function Webhook({ trigger }: { trigger: Trigger }) {
               color="red"
               onClick={() => void end()}
             >
-              {t.automation.endIt2}
+              {t.automation.revoke2}
             </Button>
           )
           : null}

@@ -2,7 +2,7 @@
 
 import type { Schemas } from "../../api/client";
 import { describeLimit, formatDuration, formatUsd, humanize } from "../../kit/format";
-import { t } from "../../strings";
+import { locale, t } from "../../strings";
 
 export type Detail = Schemas["AutomationDetail"];
 type Grant = Schemas["GrantShape"];
@@ -28,10 +28,10 @@ export const definitionOf = (automation: Detail) => automation.definition as unk
 export function describeState(automation: Detail): string {
   if (automation.state === "active") {
     return automation.triggers.some((one) => one.enabled)
-      ? t.automation.itsTriggersStartIt
-      : t.automation.itHasNoTriggerThat;
+      ? t.automation.itsTriggersAreOn
+      : t.automation.noTriggerIsOnIt;
   }
-  if (automation.state === "archived") return t.automation.itWasPutAwayNothing;
+  if (automation.state === "archived") return t.automation.itIsArchivedAndDoes;
   if (automation.paused_reason === "failures") {
     return t.automation.itWasPausedAfterFailure(automation.failures);
   }
@@ -59,8 +59,8 @@ export function describeSecret({ action, part, site }: Schemas["SecretUseShape"]
   const place = fetching
     ? t.automation.theOfARequest(part)
     : t.automation.of(humanize(part), action);
-  if (site) return t.automation.goesToIn(site, place);
-  return fetching ? t.automation.goesWhereARunDecides(place) : t.automation.isUsedIn(place);
+  if (site) return t.automation.isSentToIn(site, place);
+  return fetching ? t.automation.isSentWhereTheRun(place) : t.automation.isUsedIn(place);
 }
 
 function* everyStep(value: unknown): Generator<Step> {
@@ -80,12 +80,12 @@ export type Limit = { name: string; text: string; pointer: string };
 const CONCURRENCY: Record<string, string> = {
   queue: t.automation.aRunWaitsUntilThe,
   drop_if_running: t.automation.nothingStartsWhileARun,
-  allow_parallel: t.automation.runsMayGoOnSide,
+  allow_parallel: t.automation.runsCanOverlap,
 };
 const POLICY: Record<string, string> = {
-  always_draft: t.automation.everythingThatIsSentOutside,
-  auto_confirm_safe: t.automation.whatIsSentOutsideAsks,
-  auto_confirm: t.automation.whatIsSentOutsideGoes,
+  always_draft: t.automation.everythingSentOutsideNeedsApproval,
+  auto_confirm_safe: t.automation.whatIsSentOutsideNeeds,
+  auto_confirm: t.automation.whatIsSentOutsideIs,
 };
 const SCRIPT_SECONDS = 60;
 
@@ -94,7 +94,7 @@ function scriptLimits(definition: Definition, whole: number): Limit[] {
     .filter((one) => one.action === "script")
     .map((one) => ({
       name: t.automation.script(one.step_id),
-      text: t.automation.isEndedAfter(
+      text: t.automation.stopsAfter(
         formatDuration(Math.min(Number(one.config?.wall_seconds ?? SCRIPT_SECONDS), whole)),
       ),
       pointer: "/plan",
@@ -111,35 +111,35 @@ export function listLimits(definition: Definition): Limit[] {
   const queued = String(execution.concurrency ?? "queue");
   return [
     {
-      name: t.automation.oneRunMayCost,
+      name: t.automation.costPerRun,
       text: t.automation.atMost(formatUsd(String(execution.budget_cap_usd ?? 1))),
       pointer: at("budget_cap_usd"),
     },
     {
-      name: t.automation.aDayMayCost,
+      name: t.automation.costPerDay,
       text: t.automation.atMost(formatUsd(String(execution.cost_cap_daily_usd ?? 1))),
       pointer: at("cost_cap_daily_usd"),
     },
     {
       name: t.automation.models,
-      text: t.automation.tokensForOneRunAt(
-        Number(execution.max_llm_tokens ?? 200000).toLocaleString("en"),
+      text: t.automation.atMostTokensPerRun(
+        Number(execution.max_llm_tokens ?? 200000).toLocaleString(locale),
       ),
       pointer: at("max_llm_tokens"),
     },
     {
       name: t.automation.time,
-      text: t.automation.aRunMayWorkFor(formatDuration(whole)),
+      text: t.automation.aRunCanTakeUp(formatDuration(whole)),
       pointer: at("timeout_seconds"),
     },
     ...scriptLimits(definition, whole),
     {
-      name: t.automation.tries,
-      text: retries ? t.automation.aStepThatFailsIs(retries) : t.automation.aStepThatFailsIsNot,
+      name: t.automation.retries,
+      text: retries ? t.automation.aFailedStepIsRetried(retries) : t.automation.aFailedStepIsNot,
       pointer: at("max_retries"),
     },
     {
-      name: t.automation.sideBySide,
+      name: t.automation.concurrency,
       text: CONCURRENCY[queued] ?? humanize(queued),
       pointer: at("concurrency"),
     },
@@ -149,7 +149,7 @@ export function listLimits(definition: Definition): Limit[] {
       pointer: at("write_policy"),
     },
     {
-      name: t.automation.history,
+      name: t.automation.retention,
       text: t.automation.runsAreKeptForDay(definition.retention?.runs_days ?? 90),
       pointer: "/retention/runs_days",
     },

@@ -57,7 +57,7 @@ function List({ items }: { items: Summary[] }) {
                   c="dimmed"
                   ta={head === "This month" ? "right" : undefined}
                 >
-                  {head || <VisuallyHidden>{t.automations.whatCanBeDone}</VisuallyHidden>}
+                  {head || <VisuallyHidden>{t.automations.actions}</VisuallyHidden>}
                 </Table.Th>
               ))}
             </Table.Tr>
@@ -137,7 +137,7 @@ export default function Automations() {
         mb="md"
       >
         <Tabs.List>
-          <Tabs.Tab value="here">{t.automations.inUse}</Tabs.Tab>
+          <Tabs.Tab value="here">{t.automations.current}</Tabs.Tab>
           <Tabs.Tab value="archived">{t.automations.archived}</Tabs.Tab>
         </Tabs.List>
       </Tabs>
@@ -154,7 +154,7 @@ export default function Automations() {
                   {t.automations.jAndKMoveEnter(
                     pages.hasNextPage
                       ? t.automations.theFirst(items.length)
-                      : t.automations.inAll(items.length),
+                      : t.automations.inTotal(items.length),
                   )}
                 </Text>
                 {pages.hasNextPage

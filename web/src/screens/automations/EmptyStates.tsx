@@ -13,31 +13,31 @@ export function NoneYet() {
       title={t.automations.noAutomationsYet}
       actions={
         <>
-          <Button component={Link} to="/new">{t.automations.describeOneInWords}</Button>
+          <Button component={Link} to="/new">{t.automations.describeOne}</Button>
           <Button component={Link} to="/codex" variant="default">
             {t.automations.startFromARecipe}
           </Button>
         </>
       }
     >
-      {t.automations.eachOneRestsUntilSomebody}
+      {t.automations.aNewAutomationStaysPaused}
       <List size="sm" ta="left" mt="sm" spacing={6}>
         <List.Item>
-          {t.automations.andReadWhatBecomesOf(
+          {t.automations.andReviewTheProposal(
             <Anchor component={Link} to="/new" size="sm" underline="always">
-              {t.automations.sayWhatShouldHappen}
+              {t.automations.describeWhatShouldHappen}
             </Anchor>,
           )}
         </List.Item>
         <List.Item>
-          {t.automations.thatSomebodyHasTriedAnd(
+          {t.automations.andAdaptIt(
             <Anchor component={Link} to="/codex" size="sm" underline="always">
-              {t.automations.takeARecipe}
+              {t.automations.installARecipe}
             </Anchor>,
           )}
         </List.Item>
         <List.Item>
-          {t.automations.letAnAssistantDoIt(
+          {t.automations.useAnAssistantOverOr(
             <Anchor component={Link} to="/connect" size="sm" underline="always">
               {t.automations.mcp}
             </Anchor>,
@@ -53,18 +53,18 @@ export function NoneFound({ clear }: { clear: () => void }) {
   return (
     <Empty
       icon={SearchX}
-      title={t.automations.nothingFits}
-      actions={<Button variant="default" onClick={clear}>{t.automations.showAllOfThem}</Button>}
+      title={t.automations.noMatchingAutomations}
+      actions={<Button variant="default" onClick={clear}>{t.automations.showAll}</Button>}
     >
-      {t.automations.noAutomationIsLikeThat}
+      {t.automations.searchLooksAtNamesAnd}
     </Empty>
   );
 }
 
 export function NoneArchived() {
   return (
-    <Empty icon={Archive} title={t.automations.nothingWasPutAway}>
-      {t.automations.anAutomationThatIsArchived}
+    <Empty icon={Archive} title={t.automations.noArchivedAutomations}>
+      {t.automations.archivedAutomationsKeepTheir}
     </Empty>
   );
 }

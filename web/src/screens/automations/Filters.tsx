@@ -68,7 +68,7 @@ export function Filters({ values, change, box }: Props) {
       {isArchived(values)
         ? null
         : <Pick {...pick} name="state" label={t.automations.anyState} choices={STATES} />}
-      <Pick {...pick} name="health" label={t.automations.anyHealth} choices={HEALTH} />
+      <Pick {...pick} name="health" label={t.automations.anyResult} choices={HEALTH} />
       <Pick {...pick} name="trigger" label={t.automations.anyTrigger} choices={TRIGGERS} />
       <Pick {...pick} name="sort" label={t.automations.newestFirst} choices={SORTS} />
       {isNarrowed(values)

@@ -26,10 +26,10 @@ export function notes(automation: Summary): string[] {
   return [
     automation.halted ? "halted" : "",
     why === "owner_left" ? t.automations.itsOwnerLeft : "",
-    why === "failures" ? t.automations.stoppedAfterFailure(failures) : "",
-    automation.consent_waiting || why === "consent" ? t.automations.waitsForConsent : "",
+    why === "failures" ? t.automations.pausedAfterFailure(failures) : "",
+    automation.consent_waiting || why === "consent" ? t.automations.waitingForConsent : "",
     why !== "failures" && failures > 0 ? t.automations.failedInARow(failures) : "",
-    drafts ? t.automations.draftToLookAt(drafts) : "",
+    drafts ? t.automations.draftToReview(drafts) : "",
     questions ? t.automations.questionToAnswer(questions) : "",
   ].filter(Boolean);
 }
@@ -39,7 +39,7 @@ function Starts({ automation }: { automation: Summary }) {
   return (
     <Stack gap={0}>
       {automation.next_due_at ? <Timestamp at={automation.next_due_at} /> : null}
-      <Text size="xs" c="dimmed">{types || t.automations.byHandOnly}</Text>
+      <Text size="xs" c="dimmed">{types || t.automations.manualOnly}</Text>
     </Stack>
   );
 }

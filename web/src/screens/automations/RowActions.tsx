@@ -22,7 +22,7 @@ export function RowActions({ automation }: { automation: Summary }) {
       const params = { path: { automation_id: automation.id } };
       await client.POST("/api/v1/automations/{automation_id}/pause", { params });
       await refresh("/api/v1/automations");
-    }, t.automations.isPausedRunsUnderWay(automation.name));
+    }, t.automations.isPausedCurrentRunsContinue(automation.name));
   const active = automation.state === "active";
   return (
     <Group gap={4} wrap="nowrap">

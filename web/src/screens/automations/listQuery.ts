@@ -13,22 +13,22 @@ export const STATES: Choice[] = [
 ];
 export const HEALTH: Choice[] = [
   { value: "failing", label: t.automations.failing },
-  { value: "waiting", label: t.automations.waitingForAPerson },
+  { value: "waiting", label: t.automations.needsAttention },
   { value: "healthy", label: t.automations.succeeding },
   { value: "never_run", label: t.automations.neverRun },
 ];
 export const TRIGGERS: Choice[] = [
   { value: "schedule", label: t.automations.onASchedule },
-  { value: "webhook", label: t.automations.byWebhook },
-  { value: "event", label: t.automations.atAnEvent },
-  { value: "board_change", label: t.automations.whenABoardChanges },
-  { value: "page_ingested", label: t.automations.whenAPageComesIn },
+  { value: "webhook", label: t.automations.webhook },
+  { value: "event", label: t.automations.event },
+  { value: "board_change", label: t.automations.boardChange },
+  { value: "page_ingested", label: t.automations.newPage },
 ];
 export const SORTS: Choice[] = [
   { value: "newest", label: t.automations.newestFirst },
   { value: "name", label: t.automations.byName },
   { value: "next", label: t.automations.nextRunFirst },
-  { value: "last", label: t.automations.ranLast },
+  { value: "last", label: t.automations.lastRunFirst },
   { value: "cost", label: t.automations.costThisMonth },
 ];
 

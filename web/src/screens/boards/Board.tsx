@@ -17,7 +17,7 @@ import type { BoardShown } from "./rows";
 import { Setup } from "./Setup";
 import { Table } from "./Table";
 import { Versions } from "./Versions";
-import { t } from "../../strings";
+import { locale, t } from "../../strings";
 
 const VIEWS = {
   rows: t.boards.rows,
@@ -127,7 +127,7 @@ function Rows({ board, mayEdit }: { board: BoardShown; mayEdit: boolean }) {
                 })}
               data={datasets.map(({ name }) => ({
                 value: name,
-                label: `${name} · ${board.data.datasets[name]?.total.toLocaleString("en") ?? 0}`,
+                label: `${name} · ${board.data.datasets[name]?.total.toLocaleString(locale) ?? 0}`,
               }))}
             />
           </Group>
@@ -136,7 +136,7 @@ function Rows({ board, mayEdit }: { board: BoardShown; mayEdit: boolean }) {
       {filled
         ? (
           <Alert variant="light" color="gray" mb="sm" py="xs">
-            {t.boards.thisDatasetIsFilledFrom}
+            {t.boards.anExternalSourceFillsThis}
           </Alert>
         )
         : null}
@@ -164,16 +164,16 @@ function Archived({ boardId }: { boardId: string }) {
   return (
     <Alert variant="light" color="yellow" icon={<Archive size={16} />} mb="md">
       <Group justify="space-between">
-        {t.boards.thisBoardIsArchivedIt}
+        {t.boards.thisBoardIsArchivedAnd}
         {may
           ? (
             <Button
               size="compact-sm"
               variant="default"
               loading={busy}
-              onClick={() => void act(restore, t.boards.theBoardIsBack)}
+              onClick={() => void act(restore, t.boards.theBoardIsRestored)}
             >
-              {t.boards.bringItBack}
+              {t.boards.restore}
             </Button>
           )
           : null}

@@ -40,7 +40,7 @@ export default function Boards() {
   const make = may
     ? (
       <Button leftSection={<Plus size={16} aria-hidden />} onClick={() => setMaking(true)}>
-        {t.boards.newBoard}
+        {t.boards.newBoard2}
       </Button>
     )
     : null;
@@ -48,7 +48,7 @@ export default function Boards() {
     <>
       <PageHead
         title={t.boards.boards}
-        sub={t.boards.tablesThatPeopleAndAutomations}
+        sub={t.boards.tablesSharedByPeopleAnd}
         right={
           <>
             {make}
@@ -83,7 +83,7 @@ export default function Boards() {
           style={{ flex: "0 1 320px" }}
         />
         <Switch
-          label={t.boards.archivedToo}
+          label={t.boards.includeArchived}
           checked={archived}
           onChange={(event) =>
             change({ archived: event.currentTarget.checked ? "yes" : undefined })}
@@ -109,12 +109,12 @@ function List(
           <>
             {make}
             <Button variant="default" component={Link} to="/codex">
-              {t.boards.lookAtTheCodex}
+              {t.boards.browseRecipes}
             </Button>
           </>
         }
       >
-        {t.boards.aBoardKeepsRowsContacts}
+        {t.boards.aBoardStoresRowsContacts}
       </Empty>
     );
   }
@@ -122,7 +122,7 @@ function List(
   const fitting = boards.filter((one) =>
     `${one.name} ${one.description}`.toLowerCase().includes(low)
   );
-  if (!fitting.length) return <Text c="dimmed">{t.boards.noBoardIsCalledAnything(text)}</Text>;
+  if (!fitting.length) return <Text c="dimmed">{t.boards.noBoardsMatch(text)}</Text>;
   return (
     <SimpleGrid cols={{ base: 1, sm: 2, lg: 3 }} spacing="md">
       {fitting.map((board) => <BoardCard key={board.id} board={board} />)}

@@ -16,11 +16,11 @@ const Plot = lazy(importWhenReachable(() => import("./Plot")));
 
 export type Kind = "bar" | "line" | "area";
 const HOW = {
-  count: t.boards.countOfRows,
+  count: t.boards.numberOfRows,
   sum: t.boards.sum,
   average: t.boards.average,
-  smallest: t.boards.smallest,
-  largest: t.boards.largest,
+  smallest: t.boards.minimum,
+  largest: t.boards.maximum,
 };
 type How = keyof typeof HOW;
 const PER = { day: t.boards.perDay, month: t.boards.perMonth, year: t.boards.perYear };
@@ -36,7 +36,7 @@ export function Charts({ board }: { board: BoardShown }) {
   const columns = columnsOf(dataset, some);
   if (!dataset || !columns.length) {
     return (
-      <Empty icon={ChartColumn} title={t.boards.nothingToDrawYet}>
+      <Empty icon={ChartColumn} title={t.boards.noDataToChart}>
         {t.boards.aChartNeedsADataset}
       </Empty>
     );
@@ -68,7 +68,7 @@ export function Charts({ board }: { board: BoardShown }) {
           )
           : null}
         <NativeSelect
-          label={t.boards.forEach}
+          label={t.boards.groupBy}
           value={x.key}
           data={columns.map(({ key, label }) => ({ value: key, label }))}
           onChange={({ currentTarget }) => change({ x: currentTarget.value })}
@@ -101,7 +101,7 @@ export function Charts({ board }: { board: BoardShown }) {
           )
           : null}
         <SegmentedControl
-          aria-label={t.boards.kindOfChart}
+          aria-label={t.boards.chartType}
           value={kind}
           onChange={(next) => change({ kind: next })}
           data={[{ value: "bar", label: t.boards.bars }, { value: "line", label: t.boards.line }, {
@@ -155,7 +155,7 @@ function DrawnChart({ boardId, dataset, x, y, how, per, kind }: DrawnProps) {
       },
     },
   });
-  const title = t.boards.forEach2(HOW[how], y ? t.boards.of2(y.label) : "", x.label);
+  const title = t.boards.by(HOW[how], y ? t.boards.of2(y.label) : "", x.label);
   return (
     <Card withBorder radius="lg" p="lg" component="section" aria-label={title}>
       <Text fw={600} mb="md">{title}</Text>
@@ -164,7 +164,7 @@ function DrawnChart({ boardId, dataset, x, y, how, per, kind }: DrawnProps) {
           groups.length
             ? (
               <>
-                <Suspense fallback={<SlowNote text={t.boards.fetchingTheChart} />}>
+                <Suspense fallback={<SlowNote text={t.boards.loadingTheChart} />}>
                   <Plot
                     kind={kind}
                     name={HOW[how]}
@@ -183,7 +183,7 @@ function DrawnChart({ boardId, dataset, x, y, how, per, kind }: DrawnProps) {
                   : null}
               </>
             )
-            : <Text c="dimmed">{t.boards.thereAreNoRowsTo}</Text>}
+            : <Text c="dimmed">{t.boards.noRowsYet}</Text>}
       </QueryResult>
     </Card>
   );

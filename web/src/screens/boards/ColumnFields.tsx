@@ -17,7 +17,7 @@ export const TYPES: { value: FieldType; label: string }[] = [
   { value: "text", label: t.boards.text },
   { value: "number", label: t.boards.number },
   { value: "date", label: t.boards.date },
-  { value: "select", label: t.boards.oneOfSomeOptions },
+  { value: "select", label: t.boards.select },
   { value: "tags", label: t.boards.tags },
   { value: "user", label: t.boards.person },
   { value: "richtext", label: t.boards.longText },
@@ -83,7 +83,7 @@ export function ColumnFields({ columns, set }: Props) {
                 mt="xs"
                 label={t.boards.options}
                 placeholder={t.boards.openWonLost}
-                description={t.boards.withCommasBetweenThem}
+                description={t.boards.separatedByCommas}
                 value={column.options}
                 onChange={(event) => change(at, { options: event.currentTarget.value })}
               />
@@ -97,7 +97,7 @@ export function ColumnFields({ columns, set }: Props) {
         onClick={() => set([...columns, NEW_COLUMN])}
         style={{ alignSelf: "flex-start" }}
       >
-        {t.boards.anotherColumn}
+        {t.boards.addColumn}
       </Button>
     </Stack>
   );

@@ -28,7 +28,7 @@ export function Filters({ columns, filters, change }: Props) {
             {t.boards.filter}
           </Button>
         </Popover.Target>
-        <Popover.Dropdown aria-label={t.boards.aNewFilter}>
+        <Popover.Dropdown aria-label={t.boards.newFilter}>
           <NewFilter
             columns={columns}
             add={(filter) => {
@@ -84,7 +84,7 @@ function NewFilter({ columns, add }: { columns: Column[]; add: (filter: Filter) 
           data={columns.map((one) => ({ value: one.key, label: one.label }))}
         />
         <NativeSelect
-          label={t.boards.onlyRowsWhereIt}
+          label={t.boards.condition}
           value={op}
           onChange={(event) => setOp(event.currentTarget.value as Op)}
           data={ops.map((one) => ({ value: one, label: OPS[one] }))}

@@ -45,7 +45,7 @@ export function GridHead({ columns, items, width, look, sort, resize }: Props) {
                 onClick={() => sort(column.key)}
               >
                 <span
-                  title={column.free ? t.boards.noColumnOfTheDataset(column.label) : column.label}
+                  title={column.free ? t.boards.notAColumnOfThe(column.label) : column.label}
                 >
                   {escapeInvisible(column.label)}
                 </span>

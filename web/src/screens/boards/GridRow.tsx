@@ -4,6 +4,7 @@ import type { VirtualItem } from "@tanstack/react-virtual";
 import { memo, type ReactNode } from "react";
 import { formatCell } from "./cells";
 import type { Column, Row } from "./rows";
+import { locale } from "../../strings";
 
 type Props = {
   row: Row | undefined;
@@ -31,7 +32,7 @@ export const GridRow = memo(function GridRow(props: Props) {
       style={{ transform: `translateY(${top}px)` }}
     >
       <div role="rowheader" aria-colindex={1} className="board-row-number" data-number="">
-        {(index + 1).toLocaleString("en")}
+        {(index + 1).toLocaleString(locale)}
       </div>
       {items.map(({ index: at, start, size }) => {
         const column = columns[at];
@@ -76,7 +77,7 @@ function Shown({ column, value }: { column: Column; value: unknown }) {
   }
   if (column.type === "select") return <span className="board-tag">{formatCell(value)}</span>;
   if (column.type === "number" && typeof value === "number") {
-    return value.toLocaleString("en", { maximumFractionDigits: 10 });
+    return value.toLocaleString(locale, { maximumFractionDigits: 10 });
   }
   return formatCell(value).slice(0, 300);
 }

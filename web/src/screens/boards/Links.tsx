@@ -25,7 +25,7 @@ export function Links({ board, mayEdit }: Props) {
   const make = mayEdit
     ? (
       <Button leftSection={<Plus size={16} aria-hidden />} onClick={() => setMaking(true)}>
-        {t.boards.followSomething}
+        {t.boards.addLink}
       </Button>
     )
     : null;
@@ -39,8 +39,8 @@ export function Links({ board, mayEdit }: Props) {
           </>
         )
         : (
-          <Empty icon={Link2} title={t.boards.thisBoardFollowsNothingYet} actions={make}>
-            {t.boards.linkItToARepository}
+          <Empty icon={Link2} title={t.boards.noLinksYet} actions={make}>
+            {t.boards.linkARepositoryACalendar}
           </Empty>
         )}
       <NewLink boardId={board.id} opened={making} close={() => setMaking(false)} />
@@ -55,9 +55,9 @@ function LinkCard({ link, mayEdit }: { link: Link; mayEdit: boolean }) {
   const { busy, act } = useAction();
   const remove = async () => {
     const sure = await confirm({
-      title: t.boards.stopFollowing(link.display_name),
+      title: t.boards.deleteTheLink(link.display_name),
       message: t.boards.itsDatasetsAreNoLonger,
-      yes: t.boards.stopFollowing2,
+      yes: t.boards.deleteLink,
       dangerous: true,
     });
     if (!sure) return;
@@ -98,7 +98,7 @@ function LinkCard({ link, mayEdit }: { link: Link; mayEdit: boolean }) {
                 color="red"
                 loading={busy}
                 onClick={() => void remove()}
-                aria-label={t.boards.deleteTheLink(link.display_name)}
+                aria-label={t.boards.deleteTheLink2(link.display_name)}
               >
                 {t.boards.delete}
               </Button>
@@ -111,7 +111,7 @@ function LinkCard({ link, mayEdit }: { link: Link; mayEdit: boolean }) {
           <RecipeLine key={recipe.id} recipe={recipe} mayEdit={mayEdit} />
         ))}
         {!link.recipes.length
-          ? <Text size="sm" c="dimmed" mt="xs">{t.boards.itFillsNoDatasetYet}</Text>
+          ? <Text size="sm" c="dimmed" mt="xs">{t.boards.noDatasetYet}</Text>
           : null}
       </Stack>
       <NewRecipe
@@ -137,7 +137,7 @@ function RecipeLine({ recipe, mayEdit }: { recipe: Recipe; mayEdit: boolean }) {
         });
         if (data) {
           notifyDone(
-            t.boards.rowNewChangedGone(data.total, data.appended, data.updated, data.deleted),
+            t.boards.rowNewChangedRemoved(data.total, data.appended, data.updated, data.deleted),
           );
         }
       } finally {
@@ -146,7 +146,7 @@ function RecipeLine({ recipe, mayEdit }: { recipe: Recipe; mayEdit: boolean }) {
     });
   const stop = async () => {
     const sure = await confirm({
-      title: t.boards.stopFilling(recipe.dataset_name),
+      title: t.boards.stopRefreshing(recipe.dataset_name),
       message: t.boards.theAutomationThatRefreshesIt,
       yes: t.boards.stop,
     });
@@ -154,11 +154,11 @@ function RecipeLine({ recipe, mayEdit }: { recipe: Recipe; mayEdit: boolean }) {
     await act(async () => {
       await client.DELETE("/api/v1/dataset-recipes/{recipe_id}", { params: { path } });
       await refresh("/api/v1/boards");
-    }, t.boards.itIsNoLongerFilled);
+    }, t.boards.noLongerRefreshed);
   };
   const when = recipe.refresh_cron
     ? describeCron(recipe.refresh_cron) ?? recipe.refresh_cron
-    : t.boards.byHand;
+    : t.boards.manually;
   return (
     <Card bg="var(--soft)" radius="md" p="sm">
       <Group justify="space-between" gap="xs">
@@ -180,7 +180,7 @@ function RecipeLine({ recipe, mayEdit }: { recipe: Recipe; mayEdit: boolean }) {
                     size="sm"
                     to={`/automations/${recipe.automation_id}`}
                   >
-                    {t.boards.itsAutomation}
+                    {t.boards.automation}
                   </Anchor>
                 </>
               )
@@ -196,9 +196,9 @@ function RecipeLine({ recipe, mayEdit }: { recipe: Recipe; mayEdit: boolean }) {
                 leftSection={<RefreshCw size={13} aria-hidden />}
                 loading={busy}
                 onClick={() => void again()}
-                aria-label={t.boards.refresh2(recipe.dataset_name)}
+                aria-label={t.boards.refresh3(recipe.dataset_name)}
               >
-                {t.boards.refresh}
+                {t.boards.refresh2}
               </Button>
               <Button
                 size="compact-sm"
@@ -231,5 +231,5 @@ function RecipeLine({ recipe, mayEdit }: { recipe: Recipe; mayEdit: boolean }) {
 
 function describeProblem(answer: Record<string, unknown>): string {
   const text = [answer.detail, answer.suggestion].filter((one) => typeof one === "string");
-  return text.join(" ") || t.boards.theLastRefreshDidNot;
+  return text.join(" ") || t.boards.theLastRefreshFailed;
 }

@@ -36,7 +36,7 @@ export function NewBoard({ opened, close }: { opened: boolean; close: () => void
     }
   };
   return (
-    <Modal opened={opened} onClose={close} title={t.boards.aNewBoard} size="lg" centered>
+    <Modal opened={opened} onClose={close} title={t.boards.newBoard} size="lg" centered>
       <form onSubmit={(event) => void submit(event)}>
         <Stack gap="sm">
           <TextInput
@@ -48,18 +48,18 @@ export function NewBoard({ opened, close }: { opened: boolean; close: () => void
             onChange={(event) => setName(event.currentTarget.value)}
           />
           <TextInput
-            label={t.boards.whatItIsFor}
-            placeholder={t.boards.whomWeTalkTo}
+            label={t.boards.description}
+            placeholder={t.boards.peopleWeTalkTo}
             value={description}
             onChange={(event) => setDescription(event.currentTarget.value)}
           />
-          <Text size="sm" c="dimmed">{t.boards.columnsSayWhatAValue}</Text>
+          <Text size="sm" c="dimmed">{t.boards.columnsDefineTheTypeOf}</Text>
           <ColumnFields columns={columns} set={setColumns} />
           {problem ? <ProblemNote problem={problem} /> : null}
           <Group justify="flex-end" gap="xs">
             <Button variant="default" onClick={close}>{t.boards.cancel}</Button>
             <Button type="submit" loading={busy} disabled={!name.trim()}>
-              {t.boards.makeTheBoard}
+              {t.boards.createBoard}
             </Button>
           </Group>
         </Stack>

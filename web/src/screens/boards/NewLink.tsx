@@ -55,11 +55,11 @@ export function NewLink({ boardId, opened, close }: Props) {
     }
   };
   return (
-    <Modal opened={opened} onClose={close} title={t.boards.followSomethingOutside} centered>
+    <Modal opened={opened} onClose={close} title={t.boards.linkAnExternalSource} centered>
       <form onSubmit={(event) => void submit(event)}>
         <Stack gap="sm">
           <NativeSelect
-            label={t.boards.what}
+            label={t.boards.source}
             value={kind}
             data={kinds.map((one) => ({ value: one.kind, label: one.label }))}
             onChange={(event) => setChosen(event.currentTarget.value)}
@@ -79,7 +79,7 @@ export function NewLink({ boardId, opened, close }: Props) {
             />
           ))}
           <TextInput
-            label={t.boards.nameHere}
+            label={t.boards.displayName}
             placeholder={usual}
             value={name}
             onChange={(event) => setName(event.currentTarget.value)}
@@ -87,17 +87,17 @@ export function NewLink({ boardId, opened, close }: Props) {
           {known.connection === "used"
             ? (
               <Switch
-                label={t.boards.readItWithMyOwn}
+                label={t.boards.readItWithMyConnection}
                 checked={own}
                 onChange={(event) => setOwn(event.currentTarget.checked)}
               />
             )
             : null}
-          <Text size="sm" c="dimmed">{t.boards.nothingIsEverWrittenOver}</Text>
+          <Text size="sm" c="dimmed">{t.boards.aLinkNeverWritesTo}</Text>
           {problem ? <ProblemNote problem={problem} /> : null}
           <Group justify="flex-end" gap="xs">
             <Button variant="default" onClick={close}>{t.boards.cancel}</Button>
-            <Button type="submit" loading={busy}>{t.boards.follow}</Button>
+            <Button type="submit" loading={busy}>{t.boards.link}</Button>
           </Group>
         </Stack>
       </form>

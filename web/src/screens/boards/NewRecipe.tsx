@@ -13,7 +13,7 @@ type Link = BoardShown["links"][number];
 type Props = { link: Link; opened: boolean; close: () => void };
 
 const WHEN = [
-  { value: "", label: t.boards.byHandAlone },
+  { value: "", label: t.boards.onlyManually },
   { value: "*/15 * * * *", label: t.boards.every15Minutes },
   { value: "0 * * * *", label: t.boards.everyHour },
   { value: "0 6 * * *", label: t.boards.everyDayAt600 },
@@ -49,7 +49,7 @@ export function NewRecipe({ link, opened, close }: Props) {
     await client.POST("/api/v1/dataset-recipes/{recipe_id}/refresh", {
       params: { path: { recipe_id: data.id } },
       body: {},
-    }).then(() => notifyDone(t.boards.theDatasetIsFilled), () => {});
+    }).then(() => notifyDone(t.boards.theDatasetIsLinked), () => {});
     await refresh("/api/v1/boards");
   };
   const submit = async (event: FormEvent) => {
@@ -60,7 +60,7 @@ export function NewRecipe({ link, opened, close }: Props) {
       await fill();
     } catch (refused) {
       setProblem(
-        refused instanceof SyntaxError ? new Error(t.boards.theSettingsAreNotJson) : refused,
+        refused instanceof SyntaxError ? new Error(t.boards.theSettingsAreNotValid) : refused,
       );
     } finally {
       setBusy(false);
@@ -78,7 +78,7 @@ export function NewRecipe({ link, opened, close }: Props) {
           {readings.length
             ? (
               <NativeSelect
-                label={t.boards.whatIsRead}
+                label={t.boards.dataToRead}
                 value={op}
                 data={readings.map((one) => ({ value: one.id, label: one.label }))}
                 onChange={({ currentTarget }) => {
@@ -89,7 +89,7 @@ export function NewRecipe({ link, opened, close }: Props) {
             )
             : (
               <TextInput
-                label={t.boards.whatIsRead}
+                label={t.boards.dataToRead}
                 required
                 value={op}
                 onChange={(event) => setOp(event.currentTarget.value)}
@@ -97,21 +97,21 @@ export function NewRecipe({ link, opened, close }: Props) {
             )}
           <TextInput
             label={t.boards.dataset}
-            description={t.boards.itIsMadeWhenIt}
+            description={t.boards.createdIfItDoesNot}
             required
             placeholder="prs"
             value={dataset}
             onChange={(event) => setDataset(event.currentTarget.value)}
           />
           <NativeSelect
-            label={t.boards.refreshed}
+            label={t.boards.refresh}
             value={cron}
             data={WHEN}
             onChange={(event) => setCron(event.currentTarget.value)}
           />
           <Textarea
             label={t.boards.settings}
-            description={t.boards.asJsonIfTheReading}
+            description={t.boards.asJsonIfTheSource}
             autosize
             minRows={1}
             value={params}
@@ -121,7 +121,7 @@ export function NewRecipe({ link, opened, close }: Props) {
           {problem ? <ProblemNote problem={problem} /> : null}
           <Group justify="flex-end" gap="xs">
             <Button variant="default" onClick={close}>{t.boards.cancel}</Button>
-            <Button type="submit" loading={busy}>{t.boards.fillIt}</Button>
+            <Button type="submit" loading={busy}>{t.boards.fillDataset}</Button>
           </Group>
         </Stack>
       </form>

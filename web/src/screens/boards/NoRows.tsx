@@ -6,12 +6,12 @@ import { t } from "../../strings";
 
 export function NoRows({ mayEdit, filled }: { mayEdit: boolean; filled: boolean }) {
   return (
-    <Empty icon={Rows3} title={t.boards.noRowsYet}>
+    <Empty icon={Rows3} title={t.boards.noRowsYet2}>
       {filled
         ? t.boards.aLinkFillsThisDataset
         : mayEdit
         ? t.boards.addARowAboveFill
-        : t.boards.rowsComeFromAutomationsFrom}
+        : t.boards.rowsComeFromAutomationsLinks}
     </Empty>
   );
 }

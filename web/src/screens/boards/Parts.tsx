@@ -38,8 +38,8 @@ export function Parts({ board, mayEdit }: Props) {
     <Stack gap="lg">
       {nothing
         ? (
-          <Empty icon={LayoutDashboard} title={t.boards.onlyRowsSoFar}>
-            {t.boards.aBoardCanAlsoHold}
+          <Empty icon={LayoutDashboard} title={t.boards.noFormsOrDashboardYet}>
+            {t.boards.aBoardCanAlsoContain}
           </Empty>
         )
         : null}
@@ -92,7 +92,7 @@ function FormCard({ form, board, mayEdit }: Props & { form: Form }) {
       body: { dataset, rows: [row as never] },
     });
     setFilling(false);
-    notifyDone(t.boards.thankYouItIsA(dataset));
+    notifyDone(t.boards.thankYouYourEntryWas(dataset));
     await refresh("/api/v1/boards");
   };
   const title = form.title || form.name;
@@ -110,7 +110,7 @@ function FormCard({ form, board, mayEdit }: Props & { form: Form }) {
           </Text>
         </div>
         {mayEdit
-          ? <Button variant="default" onClick={() => setFilling(true)}>{t.boards.fillItIn}</Button>
+          ? <Button variant="default" onClick={() => setFilling(true)}>{t.boards.fillIn}</Button>
           : null}
       </Group>
       <Modal opened={filling} onClose={() => setFilling(false)} title={title} centered>
@@ -135,7 +135,7 @@ function Dashboard({ board, mayEdit }: Props) {
               size="compact-sm"
               onClick={() => setWriting(true)}
             >
-              {board.dashboard ? t.boards.changeIt : t.boards.writeOne}
+              {board.dashboard ? t.boards.edit : t.boards.create}
             </Button>
           )
           : null}
@@ -180,7 +180,7 @@ function WriteDashboard({ board, close }: { board: BoardShown; close: () => void
         body: { html },
       });
       await refresh("/api/v1/boards");
-    }, t.boards.theDashboardIsKept);
+    }, t.boards.theDashboardIsSaved);
     if (kept) close();
   };
   return (
@@ -198,7 +198,7 @@ function WriteDashboard({ board, close }: { board: BoardShown; close: () => void
       />
       <Group justify="flex-end">
         <Button loading={busy} disabled={!html.trim()} onClick={() => void save()}>
-          {t.boards.keepIt}
+          {t.boards.save}
         </Button>
       </Group>
     </Stack>
@@ -213,7 +213,7 @@ function SkillCard(
   const remove = async () => {
     const sure = await confirm({
       title: t.boards.deleteTheSkill(skill.name),
-      message: t.boards.itsVersionsStayAndOne,
+      message: t.boards.itsVersionsStayAndCan,
       yes: t.boards.delete,
       dangerous: true,
     });
@@ -252,7 +252,7 @@ function SkillCard(
       {skill.allowed_tools?.length
         ? (
           <Text size="xs" c="dimmed" mt="xs">
-            {t.boards.mayCall(skill.allowed_tools.join(", "))}
+            {t.boards.canCall(skill.allowed_tools.join(", "))}
           </Text>
         )
         : null}

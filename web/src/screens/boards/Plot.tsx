@@ -4,16 +4,16 @@ import { AreaChart, BarChart, LineChart } from "@mantine/charts";
 import "@mantine/charts/styles.css";
 import { Accordion, ScrollArea, Table } from "@mantine/core";
 import type { Kind } from "./Charts";
-import { t } from "../../strings";
+import { locale, t } from "../../strings";
 
 type Point = { x: string; y: number };
 type Props = { kind: Kind; name: string; points: Point[] };
 
-const number = (value: number) => value.toLocaleString("en", { maximumFractionDigits: 2 });
+const number = (value: number) => value.toLocaleString(locale, { maximumFractionDigits: 2 });
 
 /** The axis only has space for "45M". */
 const short = (value: number) =>
-  value.toLocaleString("en", { notation: "compact", maximumFractionDigits: 1 });
+  value.toLocaleString(locale, { notation: "compact", maximumFractionDigits: 1 });
 
 export default function Plot({ kind, name, points }: Props) {
   const common = {
@@ -30,7 +30,7 @@ export default function Plot({ kind, name, points }: Props) {
     <>
       <div
         role="img"
-        aria-label={t.boards.valuesTheNumbersStandBelow(name, points.length)}
+        aria-label={t.boards.valuesSeeTheTableBelow(name, points.length)}
       >
         {kind === "bar"
           ? (
@@ -46,7 +46,7 @@ export default function Plot({ kind, name, points }: Props) {
       </div>
       <Accordion variant="filled" mt="md">
         <Accordion.Item value="numbers">
-          <Accordion.Control>{t.boards.theNumbers}</Accordion.Control>
+          <Accordion.Control>{t.boards.data}</Accordion.Control>
           <Accordion.Panel>
             <ScrollArea.Autosize mah={320} viewportProps={{ tabIndex: 0 }}>
               <Table>

@@ -43,7 +43,7 @@ export function RowDetails({ row, columns, close }: Props) {
               <Text size="xs" c="dimmed" className="mono wrap-anywhere">
                 {row.row_id}
               </Text>
-              <CopyIcon text={row.row_id} label={t.boards.copyTheIdOfThe} />
+              <CopyIcon text={row.row_id} label={t.boards.copyTheRowId} />
             </Group>
           </Stack>
         )

@@ -16,7 +16,7 @@ type Props = {
   word?: string;
 };
 
-export function RowForm({ fields, send, word = t.boards.addTheRow }: Props) {
+export function RowForm({ fields, send, word = t.boards.addRow }: Props) {
   const [texts, setTexts] = useState<Record<string, string>>({});
   const [wrong, setWrong] = useState<Record<string, string>>({});
   const [problem, setProblem] = useState<unknown>(null);
@@ -29,7 +29,7 @@ export function RowForm({ fields, send, word = t.boards.addTheRow }: Props) {
     setProblem(null);
     if (Object.keys(found).length) return;
     if (!Object.keys(row).length) {
-      return setProblem(new Error(t.boards.writeSomethingFirstARow));
+      return setProblem(new Error(t.boards.aRowNeedsAtLeast));
     }
     setBusy(true);
     try {
@@ -75,7 +75,7 @@ function readRow(fields: Field[], texts: Record<string, string>) {
     const read = parseCell(column, texts[column.key] ?? "");
     if ("problem" in read) found[column.key] = read.problem;
     else if (read.value !== null) row[column.key] = read.value;
-    else if (required) found[column.key] = t.boards.thisIsNeeded;
+    else if (required) found[column.key] = t.boards.thisFieldIsRequired;
   }
   return { row, found };
 }
@@ -89,7 +89,7 @@ function Input({ field: { column, label, help, required }, text, error, set }: I
     required,
     value: text,
     description: help ??
-      (column.type === "tags" ? t.boards.severalWithCommasBetweenThem : undefined),
+      (column.type === "tags" ? t.boards.severalValuesSeparatedByCommas : undefined),
     onChange: (event: { currentTarget: { value: string } }) => set(event.currentTarget.value),
   };
   if (column.type === "select") {

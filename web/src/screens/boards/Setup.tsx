@@ -62,7 +62,7 @@ function ReadOnly({ datasets }: { datasets: Dataset[] }) {
             {columns.map(({ label, key, field_type }) => `${label ?? key} (${field_type})`).join(
               ", ",
             ) ||
-              t.boards.noColumnsRowsMayHave}
+              t.boards.noColumnsRowsCanHave}
           </Text>
         </Card>
       ))}
@@ -91,7 +91,7 @@ function Names({ board }: { board: BoardShown }) {
           onChange={(event) => setName(event.currentTarget.value)}
         />
         <TextInput
-          label={t.boards.whatItIsFor}
+          label={t.boards.description}
           value={description}
           onChange={(event) => setDescription(event.currentTarget.value)}
         />
@@ -100,9 +100,9 @@ function Names({ board }: { board: BoardShown }) {
             loading={busy}
             disabled={!name.trim() ||
               (name === board.name && description === board.description)}
-            onClick={() => void act(save, t.boards.kept)}
+            onClick={() => void act(save, t.boards.saved)}
           >
-            {t.boards.save}
+            {t.boards.save2}
           </Button>
         </Group>
       </Stack>
@@ -135,7 +135,7 @@ function Columns({ boardId, dataset }: { boardId: string; dataset: Dataset }) {
         params: { path: { board_id: boardId } },
         body: { datasets: [changed] },
       });
-      notifyDone(t.boards.theColumnsAreKeptThe);
+      notifyDone(t.boards.theColumnsAreSavedThe);
       await refresh("/api/v1/boards");
     } catch (refused) {
       setProblem(refused);
@@ -148,11 +148,11 @@ function Columns({ boardId, dataset }: { boardId: string; dataset: Dataset }) {
     <Stack gap="sm">
       <ColumnFields columns={columns} set={setColumns} />
       <NativeSelect
-        label={t.boards.recogniseARowBy}
-        description={t.boards.aRowWhoseValueIs}
+        label={t.boards.uniqueKey}
+        description={t.boards.aRowWhoseKeyAlready}
         value={key}
         data={[
-          { value: "", label: t.boards.nothingEveryRowIsNew },
+          { value: "", label: t.boards.noneEveryRowIsNew },
           ...named.map((one) => ({ value: one.key, label: one.label })),
           ...(key && !named.some((one) => one.key === key) ? [key] : []),
         ]}
@@ -160,7 +160,7 @@ function Columns({ boardId, dataset }: { boardId: string; dataset: Dataset }) {
       />
       {problem ? <ProblemNote problem={problem} /> : null}
       <Group justify="flex-end">
-        <Button loading={busy} onClick={() => void save()}>{t.boards.saveTheColumns}</Button>
+        <Button loading={busy} onClick={() => void save()}>{t.boards.saveColumns}</Button>
       </Group>
     </Stack>
   );
@@ -178,7 +178,7 @@ function NewDataset({ boardId, added }: { boardId: string; added: (name: string)
   };
   return (
     <Card withBorder radius="lg" p="lg">
-      <Title order={2} size="h4" mb="sm">{t.boards.anotherDataset}</Title>
+      <Title order={2} size="h4" mb="sm">{t.boards.newDataset}</Title>
       <Group align="flex-end" gap="xs">
         <TextInput
           label={t.boards.name}
@@ -191,7 +191,7 @@ function NewDataset({ boardId, added }: { boardId: string; added: (name: string)
           variant="default"
           loading={busy}
           disabled={!name.trim()}
-          onClick={() => void act(add, t.boards.theDatasetIsThere)}
+          onClick={() => void act(add, t.boards.theDatasetIsCreated)}
         >
           {t.boards.add}
         </Button>
@@ -207,7 +207,7 @@ function ArchiveBoard({ board }: { board: BoardShown }) {
   const archive = async () => {
     const sure = await confirm({
       title: t.boards.archiveThisBoard,
-      message: t.boards.itLeavesTheListAnd,
+      message: t.boards.itIsHiddenFromThe,
       yes: t.boards.archive,
     });
     if (!sure) return;
@@ -223,7 +223,7 @@ function ArchiveBoard({ board }: { board: BoardShown }) {
   return (
     <Group>
       <Button variant="default" loading={busy} onClick={() => void archive()}>
-        {t.boards.archiveTheBoard}
+        {t.boards.archiveBoard}
       </Button>
     </Group>
   );

@@ -188,10 +188,10 @@ export function Table({ boardId, dataset, mayEdit, filled }: Props) {
       <Group justify="space-between" mih={22}>
         <Text size="sm" c="dimmed" className="numbers" role="status">
           {total === null
-            ? t.boards.fetchingRows
+            ? t.boards.loadingRows
             : isLooking(look)
             ? total === 0
-              ? t.boards.noRowFitsChangeThe
+              ? t.boards.noMatchingRowsChangeThe
               : t.boards.moreThanRowFound(windows.more, total)
             : t.counts.rows(total)}
           {selected.size ? t.boards.selected(selected.size) : ""}

@@ -33,8 +33,8 @@ export function Toolbar(props: Props) {
   return (
     <Group gap="xs" align="flex-start">
       <TextInput
-        aria-label={t.boards.searchInTheRows}
-        placeholder={t.boards.searchInTheRows}
+        aria-label={t.boards.searchRows}
+        placeholder={t.boards.searchRows}
         leftSection={<Search size={15} aria-hidden />}
         value={values.q ?? ""}
         onChange={(event) => change({ q: event.currentTarget.value || undefined })}
@@ -55,9 +55,9 @@ export function Toolbar(props: Props) {
             </Button>
           )
           : null}
-        <Icon label={t.boards.showTheWholeRow} onClick={details} icon={Info} />
+        <Icon label={t.boards.showTheFullRow} onClick={details} icon={Info} />
         <Icon
-          label={t.boards.askForTheRowsAgain}
+          label={t.boards.reloadRows}
           onClick={() => void act(reload)}
           icon={RefreshCw}
         />
@@ -73,7 +73,7 @@ export function Toolbar(props: Props) {
           )
           : null}
       </Group>
-      <Modal opened={adding} onClose={() => setAdding(false)} title={t.boards.aNewRow} centered>
+      <Modal opened={adding} onClose={() => setAdding(false)} title={t.boards.newRow} centered>
         <RowForm
           fields={(columns.length ? columns : [FIRST]).map((column) => ({
             column,
@@ -83,7 +83,7 @@ export function Toolbar(props: Props) {
           send={async (row) => {
             await add([row]);
             setAdding(false);
-            notifyDone(t.boards.theRowIsAdded);
+            notifyDone(t.boards.rowAdded);
           }}
         />
       </Modal>

@@ -41,7 +41,7 @@ export function Versions({ boardId, mayEdit }: { boardId: string; mayEdit: boole
           )
           : (
             <Empty icon={History} title={t.boards.noVersionsYet}>
-              {t.boards.eachChangeOfColumnsSkills}
+              {t.boards.everyChangeOfColumnsSkills}
             </Empty>
           );
       }}
@@ -57,9 +57,9 @@ function Line({ boardId, version, now, mayEdit }: LineProps) {
   const { part, name } = version;
   const revert = async () => {
     const sure = await confirm({
-      title: t.boards.bringVersionBack(version.version),
+      title: t.boards.restoreVersion(version.version),
       message: t.boards.itBecomesTheNewestVersion,
-      yes: t.boards.bringItBack,
+      yes: t.boards.restore,
     });
     if (!sure) return;
     await act(async () => {
@@ -68,7 +68,7 @@ function Line({ boardId, version, now, mayEdit }: LineProps) {
         body: { part, version: version.version, ...(name ? { name } : {}) },
       });
       await refresh("/api/v1/boards");
-    }, t.boards.itIsBack);
+    }, t.boards.restored);
   };
   return (
     <Card withBorder radius="md" py="xs" px="md">
@@ -78,24 +78,24 @@ function Line({ boardId, version, now, mayEdit }: LineProps) {
             {t.boards.version(capitalize(part), name ? ` ${name}` : "", version.version)}
           </Text>
           <Text size="xs" c="dimmed" component="div">
-            {t.boards.byATakenAway(
+            {t.boards.byARemoved(
               <Timestamp at={version.created_at} size="xs" />,
               version.by.kind,
               version.removed,
-              version.revert_of ? t.boards.bringsBackVersion(version.revert_of) : "",
+              version.revert_of ? t.boards.restoresVersion(version.revert_of) : "",
             )}
           </Text>
         </div>
-        {now ? <Badge variant="light" tt="none">{t.boards.now}</Badge> : mayEdit
+        {now ? <Badge variant="light" tt="none">{t.boards.current}</Badge> : mayEdit
           ? (
             <Button
               size="compact-sm"
               variant="default"
               loading={busy}
-              aria-label={t.boards.bringBackVersionOf(version.version, part, name)}
+              aria-label={t.boards.restoreVersionOf(version.version, part, name)}
               onClick={() => void revert()}
             >
-              {t.boards.bringBack}
+              {t.boards.restore2}
             </Button>
           )
           : null}

@@ -28,7 +28,7 @@ export function parseCell(column: Column, text: string, before?: unknown): Parse
     case "date":
       return DATE.test(trimmed) && isDay(trimmed)
         ? { value: trimmed }
-        : { problem: t.boards.thisMustBeADate };
+        : { problem: t.boards.enterADateSuchAs };
     case "select":
       return optionOf(column, trimmed);
     case "tags":
@@ -45,7 +45,7 @@ function numberOf(text: string): ParsedCell {
   const value = Number(plain);
   return NUMBER.test(plain) && Number.isFinite(value)
     ? { value }
-    : { problem: t.boards.thisMustBeANumber };
+    : { problem: t.boards.enterANumberSuchAs };
 }
 
 function isDay(text: string): boolean {
@@ -59,7 +59,7 @@ function optionOf(column: Column, text: string): ParsedCell {
   const found = options.find((one) => one === text) ??
     options.find((one) => one.toLowerCase() === text.toLowerCase());
   return found === undefined
-    ? { problem: t.boards.thisMustBeOneOf(options.slice(0, 8).join(", ")) }
+    ? { problem: t.boards.mustBeOneOf(options.slice(0, 8).join(", ")) }
     : { value: found };
 }
 
@@ -76,7 +76,7 @@ function freeOf(text: string, before: unknown): ParsedCell {
     try {
       return { value: JSON.parse(text) };
     } catch {
-      return { problem: t.boards.thisValueIsJsonAnd };
+      return { problem: t.boards.thisValueMustBeValid };
     }
   }
   return { value: text };

@@ -26,7 +26,7 @@ export const OPS = {
   from: t.boards.isFrom,
   until: t.boards.isUntil,
   empty: t.boards.isEmpty,
-  filled: t.boards.isFilled,
+  filled: t.boards.isNotEmpty,
 } as const;
 export type Op = keyof typeof OPS;
 export type Filter = { field: string; op: Op; value?: string };
@@ -114,8 +114,8 @@ export function describeSource(src: string | undefined): string {
     member: t.boards.aMember,
     run: t.boards.aRun,
     client: t.boards.aProgramWithAToken,
-    refresh: t.boards.aRefreshFromOutside,
-    link: t.boards.aRefreshFromOutside,
+    refresh: t.boards.anExternalRefresh,
+    link: t.boards.anExternalRefresh,
   };
-  return labels[kind ?? ""] ?? (src || t.boards.nobodyKnows);
+  return labels[kind ?? ""] ?? (src || t.boards.unknown);
 }

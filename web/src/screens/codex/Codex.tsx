@@ -40,8 +40,8 @@ export default function Codex() {
   return (
     <>
       <PageHead
-        title={t.codex.codex}
-        sub={t.codex.recipesThatWorkAsThey}
+        title={t.codex.recipes}
+        sub={t.codex.readyMadeAutomationsEachLists}
         right={
           <CopyAs
             operations={[{
@@ -60,7 +60,7 @@ export default function Codex() {
         onChange={(value) => change({ tab: value === "recipes" ? undefined : value ?? undefined })}
       >
         <Tabs.List mb="md">
-          <Tabs.Tab value="recipes">{t.codex.recipes}</Tabs.Tab>
+          <Tabs.Tab value="recipes">{t.codex.browse}</Tabs.Tab>
           <Tabs.Tab
             value="installed"
             rightSection={updates
@@ -73,7 +73,7 @@ export default function Codex() {
           >
             {t.codex.installed}
           </Tabs.Tab>
-          <Tabs.Tab value="gone">{t.codex.takenAway}</Tabs.Tab>
+          <Tabs.Tab value="gone">{t.codex.uninstalled}</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="recipes">
           <RecipeList />
@@ -146,9 +146,9 @@ function RecipeList() {
               </SimpleGrid>
             )
             : (
-              <Empty icon={BookOpen} title={t.codex.noRecipeFits}>
+              <Empty icon={BookOpen} title={t.codex.noMatchingRecipes}>
                 {t.codex.tryFewerWordsOr(
-                  <Anchor component={Link} to="/new">{t.codex.describeItInYourOwn}</Anchor>,
+                  <Anchor component={Link} to="/new">{t.codex.describeYourOwn}</Anchor>,
                 )}
               </Empty>
             )}

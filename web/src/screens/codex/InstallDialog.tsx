@@ -30,7 +30,7 @@ export function InstallDialog({ recipe, problems }: { recipe: Published; problem
   const may = useHasRole("editor");
   const [made, setMade] = useState<InstallResult | null>(null);
   if (made) return <Installed made={made} />;
-  if (!may) return <Text size="sm" c="dimmed">{t.codex.yourRoleHereDoesNot}</Text>;
+  if (!may) return <Text size="sm" c="dimmed">{t.codex.yourRoleCannotInstallRecipes}</Text>;
   return (
     <Card withBorder radius="lg" p="lg">
       {problems.map((one) => (
@@ -92,7 +92,9 @@ function InstallForm(
     >
       <Stack>
         <Text component="h2" fw={650}>{settings.length ? t.codex.settings : t.codex.install2}</Text>
-        {settings.length ? <Text size="sm" c="dimmed">{t.codex.onlyYouCanKnowThese}</Text> : null}
+        {settings.length
+          ? <Text size="sm" c="dimmed">{t.codex.theRecipeUsesTheseValues}</Text>
+          : null}
         {settings.map((one) => (
           <SettingField
             key={one.name}
@@ -162,13 +164,13 @@ function Installed({ made }: { made: InstallResult }) {
       {automation
         ? (
           <>
-            <Text size="sm" mb="sm">{t.codex.nothingRunsYetYouLook}</Text>
+            <Text size="sm" mb="sm">{t.codex.nothingRunsYetYouReview}</Text>
             <Button component={Link} to={`/automations/${automation.id}`}>
-              {t.codex.lookAtItAndActivate}
+              {t.codex.reviewAndActivate}
             </Button>
           </>
         )
-        : t.codex.itIsThereNow}
+        : t.codex.installed3}
     </Alert>
   );
 }

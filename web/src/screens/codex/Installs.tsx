@@ -20,10 +20,10 @@ export function Installs({ held }: { held: Install[] }) {
     return (
       <Empty
         icon={PackageOpen}
-        title={t.codex.nothingIsInstalledFromA}
-        actions={<Button component={Link} to="/codex">{t.codex.lookAtTheRecipes}</Button>}
+        title={t.codex.noInstalledRecipes}
+        actions={<Button component={Link} to="/codex">{t.codex.browseRecipes}</Button>}
       >
-        {t.codex.whatYouInstallKeepsA}
+        {t.codex.installedRecipesAreListedHere}
       </Empty>
     );
   }
@@ -77,9 +77,9 @@ function Row({ one }: { one: Install }) {
                       variant="default"
                       onClick={() => setOpen(!open)}
                       aria-expanded={open}
-                      aria-label={t.codex.seeTheUpgradeOf(one.name)}
+                      aria-label={t.codex.showTheUpgradeOf(one.name)}
                     >
-                      {t.codex.seeTheUpgrade}
+                      {t.codex.showUpgrade}
                     </Button>
                   )
                   : null}
@@ -111,15 +111,15 @@ function Uninstall({ one }: { one: Install }) {
         title: t.codex.uninstall(one.name),
         message: (
           <Stack gap="xs">
-            <Text size="sm">{t.codex.itStopsAtOnceAnd}</Text>
-            <Named title={t.codex.theseGoWithIt} held={also} />
+            <Text size="sm">{t.codex.itStopsAtOnceYou}</Text>
+            <Named title={t.codex.alsoUninstalled} held={also} />
             <Named
-              title={t.codex.theseUseItAndCannot}
+              title={t.codex.theseDependOnItAnd}
               held={data?.still_needed_by ?? []}
             />
           </Stack>
         ),
-        yes: also.length ? t.codex.uninstallThing(also.length + 1) : t.codex.uninstall2,
+        yes: also.length ? t.codex.uninstallItem(also.length + 1) : t.codex.uninstall2,
         dangerous: true,
       });
       if (!sure) return;

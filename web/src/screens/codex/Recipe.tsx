@@ -40,7 +40,7 @@ export type Published = {
 };
 type Dependencies = Answer<"check_recipe_dependencies">;
 
-const BACK = { to: "/codex", label: t.codex.codex };
+const BACK = { to: "/codex", label: t.codex.recipes };
 
 export default function Recipe() {
   const { slug } = useParams({ strict: false }) as { slug: string };
@@ -58,13 +58,13 @@ export default function Recipe() {
           ? t.codex.versionBy(
             capitalize(known.kind),
             known.version,
-            known.publisher ?? t.codex.somebody,
+            known.publisher ?? t.codex.someone,
           )
           : undefined}
         right={
           <CopyAs
             operations={[{
-              label: t.codex.installIt,
+              label: t.codex.install3,
               operation: {
                 method: "POST",
                 path: `/api/v1/recipes/${slug}/apply`,
@@ -101,11 +101,11 @@ function Found({ recipe, needed }: { recipe: Published; needed: Dependencies }) 
           </Card>
           <Accordion variant="separated">
             <Accordion.Item value="data">
-              <Accordion.Control>{t.codex.allOfItAsData}</Accordion.Control>
+              <Accordion.Control>{t.codex.fullDefinition}</Accordion.Control>
               <Accordion.Panel>
                 <Json
                   value={recipe.template}
-                  label={t.codex.theRecipeAsData}
+                  label={t.codex.theRecipeAsJson}
                   most={560}
                 />
               </Accordion.Panel>
@@ -139,7 +139,7 @@ function Examples({ held }: { held: { name: string; says: string }[] }) {
   if (!held.length) return null;
   return (
     <Stack gap="xs">
-      <Text component="h2" fw={650}>{t.codex.forExample}</Text>
+      <Text component="h2" fw={650}>{t.codex.example}</Text>
       {held.map((one) => (
         <div key={one.name}>
           <Text size="sm" fw={600}>{escapeInvisible(one.name)}</Text>
@@ -155,13 +155,13 @@ function Needs({ recipe, needed }: { recipe: Published; needed: Dependencies }) 
   const { secrets = [], publisher_secrets: keys = [], connections = [] } = recipe.requires ?? {};
   const missing = new Set(needed.missing.map((one) => one.slug));
   const parts: [string, ReactNode[]][] = [
-    [t.codex.whatItMayDoOnce, recipe.may ?? []],
+    [t.codex.permissions, recipe.may ?? []],
     [
-      t.codex.whereItMayGo,
+      t.codex.hosts,
       (recipe.hosts ?? []).map((host) => <Code key={host}>{showPlaceholders(host)}</Code>),
     ],
     [
-      t.codex.accountsItUses,
+      t.codex.accounts,
       connections.map((one) => (
         <span key={one.integration}>
           <Anchor
@@ -177,7 +177,7 @@ function Needs({ recipe, needed }: { recipe: Published; needed: Dependencies }) 
       )),
     ],
     [
-      t.codex.secretsItUses,
+      t.codex.secrets,
       [...secrets, ...keys].map((one) => (
         <span key={one.name}>
           <Code>{escapeInvisible(one.name)}</Code> {one.reason}
@@ -185,13 +185,13 @@ function Needs({ recipe, needed }: { recipe: Published; needed: Dependencies }) 
       )),
     ],
     [
-      t.codex.recipesItNeeds,
+      t.codex.requiredRecipes,
       needed.declared.map((one) => (
         <span key={one.slug}>
           <Anchor component={Link} to={`/codex/${one.slug}`} size="sm" underline="always">
             {one.slug}
           </Anchor>
-          {missing.has(one.slug) ? t.codex.isInstalledWithIt : t.codex.isHere} {one.reason}
+          {missing.has(one.slug) ? t.codex.isInstalledWithIt : t.codex.isInstalled} {one.reason}
         </span>
       )),
     ],

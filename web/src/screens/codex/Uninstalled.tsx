@@ -27,12 +27,12 @@ export function Uninstalled({ held }: { held: Gone[] }) {
         "/api/v1/automations",
         "/api/v1/boards",
       );
-      notifyDone(t.codex.isBackPaused(one.name, one.kind === "automation"));
+      notifyDone(t.codex.isRestoredPaused(one.name, one.kind === "automation"));
     });
   if (!held.length) {
     return (
-      <Empty icon={Archive} title={t.codex.nothingWasTakenAway}>
-        {t.codex.whatYouUninstallStandsHere}
+      <Empty icon={Archive} title={t.codex.noUninstalledRecipes}>
+        {t.codex.uninstalledRecipesStayHereFor}
       </Empty>
     );
   }

@@ -17,9 +17,9 @@ type Place = Check["change_summary"]["recipe"][number];
 
 const CHANGES = {
   added: t.codex.isNew,
-  removed: t.codex.goes,
+  removed: t.codex.isRemoved,
   changed: "changes",
-  reordered: t.codex.isInAnotherOrder,
+  reordered: t.codex.isReordered,
 };
 
 export function Upgrade({ one, onDone }: { one: Install; onDone: () => void }) {
@@ -55,24 +55,24 @@ function Checked({ one, check, onDone }: { one: Install; check: Check; onDone: (
       );
       const waits = (data?.asks_for ?? []).length > 0;
       notifyDone(
-        t.codex.isVersionNowAndWaits(one.name, data?.upgraded_to_version, waits),
+        t.codex.isNowVersionAndNeeds(one.name, data?.upgraded_to_version, waits),
       );
       onDone();
     });
   return (
     <Stack gap="sm">
-      <Some title={t.codex.theNewerVersion} held={what.recipe.map(placed)} />
+      <Some title={t.codex.theNewVersion} held={what.recipe.map(placed)} />
       <Some title={t.codex.itAlsoInstalls} held={what.new_dependencies} />
-      <Some title={t.codex.itGivesTheseDatasetsUp} held={what.orphaned_datasets} />
+      <Some title={t.codex.itNoLongerUsesThese} held={what.orphaned_datasets} />
       <Some
-        title={t.codex.itAsksForMoreThan}
+        title={t.codex.itAsksForNewPermissions}
         held={check.asks_for.map((each) => each.says)}
       />
       {check.has_user_changes
         ? (
           <Alert color="yellow" variant="light" icon={<TriangleAlert size={16} />}>
             <Some
-              title={t.codex.youHaveChangedThisYourself}
+              title={t.codex.youChangedThisAndAn}
               held={what.yours.map(placed)}
             />
           </Alert>
@@ -85,7 +85,9 @@ function Checked({ one, check, onDone }: { one: Install; check: Check; onDone: (
           color={check.has_user_changes ? "red.9" : undefined}
           onClick={() => void upgrade()}
         >
-          {check.has_user_changes ? t.codex.upgradeAndThrowAwayMy : t.codex.upgradeTo(check.latest)}
+          {check.has_user_changes
+            ? t.codex.upgradeAndDiscardMyChanges
+            : t.codex.upgradeTo(check.latest)}
         </Button>
         {check.definition
           ? (
@@ -104,7 +106,7 @@ function Checked({ one, check, onDone }: { one: Install; check: Check; onDone: (
                 onClick={() => toggle("rehearsal")}
                 aria-expanded={opened === "rehearsal"}
               >
-                {t.codex.rehearseItFirst}
+                {t.codex.rehearseFirst}
               </Button>
             </>
           )
@@ -127,7 +129,7 @@ function Checked({ one, check, onDone }: { one: Install; check: Check; onDone: (
 
 const placed = (each: Place) => (
   <>
-    <Code>{each.place || t.codex.allOfIt}</Code>
+    <Code>{each.place || t.codex.everything}</Code>
     {each.was === undefined ? ` ${CHANGES[each.change]}` : `: ${each.was} → ${each.becomes}`}
   </>
 );

@@ -20,7 +20,7 @@ export default function Connect() {
     <Box>
       <PageHead
         title={t.connect.connectAnMcpClient}
-        sub={t.connect.anAssistantThatIsConnected(who.workspace.name)}
+        sub={t.connect.aConnectedAssistantActsAs(who.workspace.name)}
         right={
           <CopyAs
             operations={[
@@ -29,7 +29,7 @@ export default function Connect() {
                 operation: { method: "GET", path: "/api/v1/oauth/clients" },
               },
               {
-                label: t.connect.makeAToken,
+                label: t.connect.createToken,
                 operation: {
                   method: "POST",
                   path: "/api/v1/tokens",
@@ -61,21 +61,21 @@ function HowTo({ address }: { address: string }) {
       <Card withBorder radius="lg" p="lg">
         <Group justify="space-between" gap="sm">
           <Box style={{ minWidth: 0 }}>
-            <Title order={2} size="h5" id="how-to">{t.connect.theAddressOfThisServer}</Title>
+            <Title order={2} size="h5" id="how-to">{t.connect.serverAddress}</Title>
             <Code fz="md" mt={6} display="inline-block" className="wrap-anywhere">
               {address}
             </Code>
           </Box>
           <CopyButton text={address} label={t.connect.copyTheAddress} />
         </Group>
-        <Text size="sm" c="dimmed" mt="sm">{t.connect.mostClientsNeedNothingElse}</Text>
+        <Text size="sm" c="dimmed" mt="sm">{t.connect.mostClientsNeedOnlyThis}</Text>
       </Card>
       <SegmentedControl
-        aria-label={t.connect.howTheClientShowsWho}
+        aria-label={t.connect.authentication}
         value={withToken ? "token" : "sign-in"}
         onChange={(chosen) => set({ with: chosen === "token" ? "token" : undefined })}
         data={[
-          { value: "sign-in", label: t.connect.youSignInAndAgree },
+          { value: "sign-in", label: t.connect.signInAndAgree },
           { value: "token", label: t.connect.withAToken },
         ]}
         style={{ alignSelf: "flex-start", maxWidth: "100%" }}

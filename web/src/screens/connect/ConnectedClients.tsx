@@ -17,21 +17,21 @@ type Connected = Schemas["ConnectedClient"];
 const ICONS = { web: Globe, loopback: Laptop, app: AppWindow };
 const PLACES = {
   web: (name: string) => name,
-  loopback: () => t.connect.aProgramOnAComputer,
+  loopback: () => t.connect.aProgramOnThisComputer,
   app: (name: string) => t.connect.theAppOfLinks(name),
 };
 
 export function ConnectedClients({ clients }: { clients: readonly Connected[] }) {
   if (clients.length === 0) {
     return (
-      <Empty icon={Plug} title={t.connect.noClientIsConnectedYet}>
-        {t.connect.pointOneAtTheAddress}
+      <Empty icon={Plug} title={t.connect.noConnectedClients}>
+        {t.connect.pointAClientAtThe}
       </Empty>
     );
   }
   return (
     <Stack gap="sm" component="section" aria-labelledby="connected">
-      <Title order={2} size="h4" id="connected">{t.connect.connectedAsYou}</Title>
+      <Title order={2} size="h4" id="connected">{t.connect.connectedClients}</Title>
       <Card withBorder radius="lg" p={0}>
         {clients.map((one, at) => <Row key={one.id} of={one} first={at === 0} />)}
       </Card>
@@ -46,7 +46,7 @@ function Row({ of: one, first }: { of: Connected; first: boolean }) {
   const disconnect = async () => {
     const sure = await confirm({
       title: t.connect.disconnect(one.name),
-      message: t.connect.everythingItHoldsEndsAt,
+      message: t.connect.itsAccessEndsAtOnce,
       yes: t.connect.disconnect2,
       dangerous: true,
     });
@@ -78,7 +78,7 @@ function Row({ of: one, first }: { of: Connected; first: boolean }) {
             />
           </Group>
           <Text size="sm" c="dimmed" component="div" className="wrap-anywhere">
-            {t.connect.answeredAtAgreed(
+            {t.connect.redirectsToAgreed(
               titleOf(one.role),
               PLACES[one.redirect.kind](one.redirect.name),
               <Timestamp at={one.agreed_at} />,

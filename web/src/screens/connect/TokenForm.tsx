@@ -24,7 +24,7 @@ const ENDS = [
   { value: "30", label: t.connect.in30Days },
   { value: "90", label: t.connect.in90Days },
   { value: "365", label: t.connect.inAYear },
-  { value: "", label: t.connect.whenItIsRevoked },
+  { value: "", label: t.connect.whenYouRevokeIt },
 ];
 
 type Props = { token: string | null; onMade: (token: string | null) => void };
@@ -73,14 +73,14 @@ function CreateToken({ onMade }: Pick<Props, "onMade">) {
               onChange={(event) => setName(event.currentTarget.value)}
             />
             <Select
-              label={t.connect.itMayDoAtMost}
+              label={t.connect.role}
               data={rolesUpTo(who.role)}
               value={role}
               onChange={(chosen) => chosen && setRole(chosen as Role)}
               allowDeselect={false}
             />
             <Select
-              label={t.connect.itEnds}
+              label={t.connect.expires}
               data={ENDS}
               value={days}
               onChange={(chosen) => setDays(chosen ?? "90")}
@@ -90,7 +90,7 @@ function CreateToken({ onMade }: Pick<Props, "onMade">) {
           {problem ? <ProblemNote problem={problem} /> : null}
           <Group>
             <Button type="submit" loading={busy} leftSection={<KeyRound size={16} />}>
-              {t.connect.makeAToken}
+              {t.connect.createToken}
             </Button>
           </Group>
         </Stack>
@@ -105,14 +105,14 @@ function NewToken({ token, another }: { token: string; another: () => void }) {
       variant="light"
       color="teal"
       icon={<KeyRound size={16} />}
-      title={t.connect.theTokenIsMade}
+      title={t.connect.tokenCreated}
     >
       <Stack gap="xs">
-        <Text size="sm">{t.connect.itIsInTheTexts}</Text>
+        <Text size="sm">{t.connect.itIsFilledInBelow}</Text>
         <Group gap="xs">
-          <CopyButton text={token} label={t.connect.copyTheTokenAlone} />
+          <CopyButton text={token} label={t.connect.copyTheTokenOnly} />
           <Button size="compact-sm" variant="subtle" onClick={another}>
-            {t.connect.makeAnother}
+            {t.connect.createAnother}
           </Button>
         </Group>
       </Stack>

@@ -48,7 +48,7 @@ function claudeCode(answer: ServerAccess): Known {
     label: t.connect.claudeCode,
     steps: [
       t.connect.runThisInATerminal,
-      ...(answer.token ? [] : [t.connect.thenWriteMcpInClaude]),
+      ...(answer.token ? [] : [t.connect.thenTypeMcpInClaude]),
     ],
     snippets: [{
       title: t.connect.inATerminal,
@@ -76,12 +76,14 @@ function claude(answer: ServerAccess): Known {
     label: t.connect.claude,
     steps: started
       ? [
-        local ? t.connect.claudeReachesServersOverThe : t.connect.claudesConnectorsSignInBy,
+        local
+          ? t.connect.claudeConnectsOverTheInternet
+          : t.connect.claudeConnectorsSignInThemselves,
         t.connect.inClaudeDesktopOpenSettings,
       ]
       : [
         t.connect.openSettingsConnectorsAndChoose,
-        t.connect.giveItThisAddressAnd,
+        t.connect.enterThisAddressAndPress,
       ],
     snippets: started
       ? [{
@@ -100,7 +102,7 @@ function cursor(answer: ServerAccess): Known {
   return {
     id: "cursor",
     label: t.connect.cursor,
-    steps: [t.connect.addItWithOnePress],
+    steps: [t.connect.addItWithOneClick],
     snippets: [{
       title: t.connect.cursorMcpJson,
       text: json({ mcpServers: { [ENTRY]: server } }),
@@ -118,7 +120,7 @@ function vsCode(answer: ServerAccess): Known {
   return {
     id: "vs-code",
     label: t.connect.vsCode,
-    steps: [t.connect.addItWithOnePressOr],
+    steps: [t.connect.addItWithOneClickPut],
     snippets: [
       {
         title: ".vscode/mcp.json",
@@ -141,8 +143,8 @@ function vsCode(answer: ServerAccess): Known {
 function anyOther(answer: ServerAccess): Known {
   return {
     id: "other",
-    label: t.connect.anyOther,
-    steps: [t.connect.mostClientsTakeThisIn],
+    label: t.connect.other,
+    steps: [t.connect.mostClientsAcceptThisIn],
     snippets: [{
       title: t.connect.settings,
       text: json({ mcpServers: { [ENTRY]: entry(answer) } }),

@@ -15,7 +15,7 @@ import { useUrlState } from "../../kit/urlState";
 import { csv, download } from "../../kit/download";
 import { escapeInvisible, formatUsd } from "../../kit/format";
 import { type By, type Line, linesOf, shareOf, type Sum, tokensOf, type Usage } from "./sums";
-import { t } from "../../strings";
+import { locale, t } from "../../strings";
 
 const WAYS: { value: By; label: string }[] = [
   { value: "automation", label: t.costs.automation },
@@ -45,7 +45,7 @@ export function Breakdown({ usage }: { usage: Usage }) {
     <Card withBorder radius="lg" p="lg">
       <Group justify="space-between" mb="sm">
         <SegmentedControl
-          aria-label={t.costs.addUpBy}
+          aria-label={t.costs.groupBy}
           value={by}
           onChange={(value) => change({ by: value })}
           data={WAYS}
@@ -59,7 +59,7 @@ export function Breakdown({ usage }: { usage: Usage }) {
           <Table.Thead>
             <Table.Tr>
               <Table.Th>{WAYS.find((one) => one.value === by)!.label}</Table.Th>
-              <Table.Th ta="right">{t.costs.asks}</Table.Th>
+              <Table.Th ta="right">{t.costs.requests}</Table.Th>
               <Table.Th ta="right">{t.costs.tokens}</Table.Th>
               <Table.Th ta="right">{t.costs.cost}</Table.Th>
               <Table.Th w={140}>{t.costs.share}</Table.Th>
@@ -77,12 +77,12 @@ export function Breakdown({ usage }: { usage: Usage }) {
           </Table.Tbody>
           <Table.Tfoot>
             <Table.Tr>
-              <Table.Th>{t.costs.allOfIt}</Table.Th>
+              <Table.Th>{t.costs.total}</Table.Th>
               <Table.Th ta="right" className="numbers">
-                {usage.total.asks.toLocaleString("en")}
+                {usage.total.asks.toLocaleString(locale)}
               </Table.Th>
               <Table.Th ta="right" className="numbers">
-                {tokensOf(usage.total).toLocaleString("en")}
+                {tokensOf(usage.total).toLocaleString(locale)}
               </Table.Th>
               <Table.Th ta="right" className="numbers">
                 {formatUsd(usage.total.cost_usd)}
@@ -116,9 +116,9 @@ function OneLine({ line, total, onChoose }: { line: Line; total: Sum; onChoose: 
           )
           : <Text size="sm">{escapeInvisible(line.label)}</Text>}
       </Table.Td>
-      <Table.Td ta="right" className="numbers">{line.sum.asks.toLocaleString("en")}</Table.Td>
+      <Table.Td ta="right" className="numbers">{line.sum.asks.toLocaleString(locale)}</Table.Td>
       <Table.Td ta="right" className="numbers">
-        {tokensOf(line.sum).toLocaleString("en")}
+        {tokensOf(line.sum).toLocaleString(locale)}
       </Table.Td>
       <Table.Td ta="right" className="numbers">{formatUsd(line.sum.cost_usd)}</Table.Td>
       <Table.Td>

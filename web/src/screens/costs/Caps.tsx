@@ -21,7 +21,7 @@ export function Caps() {
     <Card withBorder radius="lg" p="lg">
       <Stack gap="md">
         <Cap
-          label={t.costs.todayAllOf(workspace.name)}
+          label={t.costs.todayInTotal(workspace.name)}
           spent={spent}
           cap={workspace.cost_cap_daily_usd}
         />
@@ -73,7 +73,7 @@ function Cap({ label, spent, cap }: { label: string; spent: number; cap: number 
                   size="sm"
                   underline="always"
                 >
-                  {t.costs.setACap}
+                  {t.costs.setALimit}
                 </Anchor>
               )
               : null}
@@ -83,7 +83,7 @@ function Cap({ label, spent, cap }: { label: string; spent: number; cap: number 
           <Progress
             value={share}
             color={share >= 90 ? "red" : share >= 70 ? "yellow" : "spring"}
-            aria-label={t.costs.ofTheCap(label, share)}
+            aria-label={t.costs.ofTheLimit(label, share)}
           />
         )}
     </Stack>

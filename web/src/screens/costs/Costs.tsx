@@ -16,7 +16,7 @@ import { Breakdown } from "./Breakdown";
 import { Caps } from "./Caps";
 import { RangePicker } from "./RangePicker";
 import { everyDay, rangeIn, tokensOf, type Usage } from "./sums";
-import { t } from "../../strings";
+import { locale, t } from "../../strings";
 
 const DayChart = lazy(importWhenReachable(() => import("./DayChart")));
 
@@ -34,12 +34,12 @@ export default function Costs() {
     <>
       <PageHead
         title={t.costs.costs}
-        sub={t.costs.whatModelsWereAskedAnd}
+        sub={t.costs.modelRequestsAndTheirCost}
         right={
           <CopyAs
             operations={[
               {
-                label: t.costs.addUpTheCosts,
+                label: t.costs.sumUpCosts,
                 operation: {
                   method: "GET",
                   path,
@@ -48,7 +48,7 @@ export default function Costs() {
                 },
               },
               {
-                label: t.costs.listSingleAsks,
+                label: t.costs.listModelRequests,
                 operation: {
                   method: "GET",
                   path: `/api/v1/usage/calls?from=${from}&to=${to}`,
@@ -74,20 +74,20 @@ function Sums({ usage }: { usage: Usage }) {
     <Stack>
       <SimpleGrid cols={{ base: 2, md: 4 }}>
         <Figure label={t.costs.spent2} value={formatUsd(total.cost_usd)} />
-        <Figure label={t.costs.asks} value={total.asks.toLocaleString("en")} />
-        <Figure label={t.costs.tokens} value={tokensOf(total).toLocaleString("en")} />
+        <Figure label={t.costs.requests} value={total.asks.toLocaleString(locale)} />
+        <Figure label={t.costs.tokens} value={tokensOf(total).toLocaleString(locale)} />
         <Figure
-          label={t.costs.saidByScripts}
+          label={t.costs.reportedByScripts}
           value={formatUsd(total.reported_usd)}
-          text={t.costs.ofModelsOfTheirOwn}
+          text={t.costs.forTheirOwnModels}
         />
       </SimpleGrid>
       <Caps />
       {total.asks
         ? <Spent usage={usage} />
         : (
-          <Empty icon={ChartColumn} title={t.costs.noModelWasAskedIn}>
-            {t.costs.stepsThatRunWithoutA}
+          <Empty icon={ChartColumn} title={t.costs.noModelRequestsInThis}>
+            {t.costs.stepsWithoutAModelCost}
           </Empty>
         )}
     </Stack>
@@ -102,13 +102,13 @@ function Spent({ usage }: { usage: Usage }) {
         ? (
           <Card withBorder radius="lg" p="lg">
             <Group justify="space-between" mb="md">
-              <Text fw={600}>{t.costs.costADay}</Text>
+              <Text fw={600}>{t.costs.costPerDay}</Text>
               <Text size="sm" c="dimmed">{t.counts.days(bars.length)}</Text>
             </Group>
             <Suspense fallback={<Skeleton height={220} radius="md" />}>
               <Box
                 role="img"
-                aria-label={t.costs.costADayFromTo(usage.from, usage.to)}
+                aria-label={t.costs.costPerDayFromTo(usage.from, usage.to)}
               >
                 <DayChart bars={bars} />
               </Box>

@@ -3,12 +3,12 @@
 import "@mantine/charts/styles.css";
 import { BarChart } from "@mantine/charts";
 import { formatUsd } from "../../kit/format";
-import { t } from "../../strings";
+import { locale, t } from "../../strings";
 
 type Bar = { day: string; usd: number; asks: number };
 
 const short = (day: string) =>
-  new Date(`${day}T12:00:00Z`).toLocaleDateString(undefined, { day: "numeric", month: "short" });
+  new Date(`${day}T12:00:00Z`).toLocaleDateString(locale, { day: "numeric", month: "short" });
 
 export default function DayChart({ bars }: { bars: Bar[] }) {
   return (

@@ -10,7 +10,7 @@ import { QueryResult } from "../../kit/QueryResult";
 import { Timestamp } from "../../kit/Timestamp";
 import { formatDuration, formatUsd } from "../../kit/format";
 import { rangeIn } from "./sums";
-import { t } from "../../strings";
+import { locale, t } from "../../strings";
 
 type ModelRequest = Schemas["UsageCall"];
 const PAGE = 25;
@@ -37,10 +37,10 @@ export function ModelRequests() {
   });
   const shown = asks.data?.pages.flatMap((page) => page.items);
   return (
-    <Card withBorder radius="lg" p="lg" component="section" aria-label={t.costs.singleAsks}>
+    <Card withBorder radius="lg" p="lg" component="section" aria-label={t.costs.modelRequests}>
       <Group justify="space-between" mb="sm">
-        <Title order={2} size="h4">{t.costs.singleAsks}</Title>
-        <Text size="sm" c="dimmed">{t.costs.nothingOfWhatWasAsked}</Text>
+        <Title order={2} size="h4">{t.costs.modelRequests}</Title>
+        <Text size="sm" c="dimmed">{t.costs.promptsAndResponsesAreNot}</Text>
       </Group>
       <QueryResult of={{ ...asks, data: shown } as never}>
         {(found: ModelRequest[]) => <List asks={found} />}
@@ -62,7 +62,7 @@ export function ModelRequests() {
 }
 
 function List({ asks }: { asks: ModelRequest[] }) {
-  if (!asks.length) return <Text size="sm" c="dimmed">{t.costs.noAskFitsWhatWas}</Text>;
+  if (!asks.length) return <Text size="sm" c="dimmed">{t.costs.noMatchingRequests}</Text>;
   return (
     <Table.ScrollContainer minWidth={640} scrollAreaProps={{ viewportProps: { tabIndex: 0 } }}>
       <Table verticalSpacing="xs">
@@ -73,7 +73,7 @@ function List({ asks }: { asks: ModelRequest[] }) {
             <Table.Th>{t.costs.step}</Table.Th>
             <Table.Th>{t.costs.model}</Table.Th>
             <Table.Th ta="right">{t.costs.tokensInOut}</Table.Th>
-            <Table.Th ta="right">{t.costs.took}</Table.Th>
+            <Table.Th ta="right">{t.costs.duration}</Table.Th>
             <Table.Th ta="right">{t.costs.cost}</Table.Th>
           </Table.Tr>
         </Table.Thead>
@@ -84,7 +84,7 @@ function List({ asks }: { asks: ModelRequest[] }) {
 }
 
 function RequestLine({ ask }: { ask: ModelRequest }) {
-  const name = ask.automation ?? (ask.automation_id ? t.costs.gone : "—");
+  const name = ask.automation ?? (ask.automation_id ? t.costs.deleted : "—");
   return (
     <Table.Tr>
       <Table.Td>
@@ -98,7 +98,7 @@ function RequestLine({ ask }: { ask: ModelRequest }) {
       <Table.Td>{ask.step || ask.caller}</Table.Td>
       <Table.Td className="wrap-anywhere">{ask.model}</Table.Td>
       <Table.Td ta="right" className="numbers">
-        {ask.input_tokens.toLocaleString("en")}, {ask.output_tokens.toLocaleString("en")}
+        {ask.input_tokens.toLocaleString(locale)}, {ask.output_tokens.toLocaleString(locale)}
       </Table.Td>
       <Table.Td ta="right" className="numbers">{formatDuration(ask.ms / 1000)}</Table.Td>
       <Table.Td ta="right" className="numbers">{formatUsd(ask.cost_usd)}</Table.Td>

@@ -60,7 +60,7 @@ function ActiveFilter({ name, label }: { name: string; label: React.ReactNode })
       rightSection={
         <CloseButton
           size="xs"
-          aria-label={t.costs.notOnlyThis(name)}
+          aria-label={t.costs.removeTheFilterOn(name)}
           onClick={() => change({ [name]: undefined })}
         />
       }

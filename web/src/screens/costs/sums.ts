@@ -107,7 +107,7 @@ export function linesOf(usage: Usage, by: By): Line[] {
   }
   return usage.automations.map((one) => ({
     key: one.automation_id ?? "none",
-    label: one.name ?? (one.automation_id ? t.costs.anAutomationThatIsGone : t.costs.noAutomation),
+    label: one.name ?? (one.automation_id ? t.costs.deletedAutomation : t.costs.noAutomation),
     sum: one,
     only: one.automation_id ? { automation: one.automation_id } : {},
   })).sort(dearest);

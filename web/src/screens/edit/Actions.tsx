@@ -33,7 +33,7 @@ export const Actions = memo(function Actions(
   const path = automation ? `/api/v1/automations/${automation.id}` : "/api/v1/automations";
   const operations = [
     {
-      label: t.edit.saveIt,
+      label: t.edit.save,
       operation: {
         method: automation ? "PUT" as const : "POST" as const,
         path,
@@ -41,7 +41,7 @@ export const Actions = memo(function Actions(
       },
     },
     {
-      label: t.edit.judgeIt,
+      label: t.edit.validate,
       operation: {
         method: "POST" as const,
         path: "/api/v1/validate",
@@ -74,18 +74,18 @@ export const Actions = memo(function Actions(
         size="xl"
       >
         <Stack>
-          <Text size="sm" c="dimmed">{t.edit.whatIsDifferentFromThe}</Text>
+          <Text size="sm" c="dimmed">{t.edit.changesFromTheActiveVersion}</Text>
           {isAsking
             ? (
               <Diff
                 before={spelt(compared)}
                 after={spelt(current())}
-                label={t.edit.whatChanged}
+                label={t.edit.changes}
               />
             )
             : null}
           <Group justify="flex-end" gap="xs">
-            <Button variant="default" onClick={() => ask(false)}>{t.edit.keepWriting}</Button>
+            <Button variant="default" onClick={() => ask(false)}>{t.edit.keepEditing}</Button>
             <Button
               data-autofocus
               onClick={() => {
@@ -93,7 +93,7 @@ export const Actions = memo(function Actions(
                 onSave();
               }}
             >
-              {t.edit.save}
+              {t.edit.save2}
             </Button>
           </Group>
         </Stack>
@@ -111,20 +111,20 @@ export const Judgement = memo(
       ? [broken, CircleAlert, "var(--bad)"] as const
       : verdict.state === "bad"
       ? [
-        t.edit.placeToMendBeforeIt(errors),
+        t.edit.errorToFixBeforeYou(errors),
         CircleAlert,
         "var(--bad)",
       ] as const
       : verdict.state === "good"
       ? [
-        warnings ? t.edit.itCanBeSavedWith(warnings) : t.edit.itCanBeSavedAs,
+        warnings ? t.edit.itCanBeSavedWith(warnings) : t.edit.readyToSave,
         Check,
         "var(--good)",
       ] as const
       : verdict.state === "asking"
-      ? [t.edit.beingJudged, Loader, "var(--quiet)"] as const
+      ? [t.edit.validating, Loader, "var(--quiet)"] as const
       : [
-        t.edit.theServerDidNotAnswer,
+        t.edit.theServerDidNotRespond,
         CircleAlert,
         "var(--busy)",
       ] as const;

@@ -38,7 +38,7 @@ function useUnsavedWarning(isDirty: boolean) {
     if (current.pathname === next.pathname) return false;
     return !(await confirm({
       title: t.edit.leaveWithoutSaving,
-      message: t.edit.whatYouWroteIsKept,
+      message: t.edit.yourChangesAreKeptIn,
       yes: t.edit.leave,
     }));
   }, [confirm]);
@@ -113,7 +113,9 @@ export function EditorPane({ automation, start, samples, from, kind, lost = NONE
         back={automation
           ? { to: `/automations/${automation.id}`, label: automation.name }
           : { to: "/new", label: t.edit.new }}
-        sub={automation ? t.edit.versionIsInForceSaving(version) : t.edit.itIsSavedPausedNothing}
+        sub={automation
+          ? t.edit.versionIsActiveSavingCreates(version)
+          : t.edit.itIsSavedPausedNothing}
         right={rounded.length ? null : (
           <Actions
             automation={automation}
@@ -181,8 +183,8 @@ export function EditorPane({ automation, start, samples, from, kind, lost = NONE
 function InexactNumbersNote({ numbers }: { numbers: readonly string[] }) {
   if (!numbers.length) return null;
   return (
-    <Alert color="yellow" variant="light" title={t.edit.itCanOnlyBeLooked}>
-      {t.edit.aBrowserCannotKeepThis(
+    <Alert color="yellow" variant="light" title={t.edit.readOnlyHere}>
+      {t.edit.aBrowserCannotRepresentThis(
         numbers.length,
         numbers.slice(0, 4).join(", "),
         numbers.length > 4 ? " …" : "",
@@ -199,13 +201,13 @@ function DraftNote({ draft, from }: { draft: ReturnType<typeof useDraft>; from: 
         ? (
           <Alert color="gray" variant="light" icon={<History size={16} />}>
             <Group justify="space-between" gap="sm">
-              <Text size="sm">{t.edit.whatYouWroteHereBefore}</Text>
+              <Text size="sm">{t.edit.yourUnsavedChangesAreRestored}</Text>
               <Button
                 size="compact-sm"
                 variant="default"
                 onClick={() => draft.setDefinition(draft.base)}
               >
-                {t.edit.throwItAway}
+                {t.edit.discardThem}
               </Button>
             </Group>
           </Alert>

@@ -18,13 +18,13 @@ export function SavedNote({ saved }: { saved: Saved }) {
       variant="light"
       icon={<CircleCheck size={16} />}
       role="status"
-      title={saved.changed ? t.edit.savedAsVersion(saved.version) : t.edit.nothingChanged}
+      title={saved.changed ? t.edit.savedAsVersion(saved.version) : t.edit.noChanges}
     >
       <Stack gap="xs">
         {asks
           ? (
             <>
-              <Text size="sm">{t.edit.thisVersionMayDoMore}</Text>
+              <Text size="sm">{t.edit.thisVersionHasMorePermissions}</Text>
               <List size="sm">
                 {asks.additions.map((one) => (
                   <List.Item key={one.pointer + one.says}>
@@ -64,11 +64,11 @@ export function ClashNote({ clash, base, onBuildOn }: ClashProps) {
       variant="light"
       icon={<GitMerge size={16} />}
       role="alert"
-      title={t.edit.somebodyWasQuicker}
+      title={t.edit.someoneSavedAnotherVersion}
     >
       <Stack gap="xs">
         <Text size="sm">
-          {t.edit.whatYouWroteIsStill(
+          {t.edit.yourChangesAreStillHere(
             version
               ? t.edit.versionWasSavedByWhile(version.version, by)
               : t.edit.anotherVersionWasSavedWhile,
@@ -76,7 +76,7 @@ export function ClashNote({ clash, base, onBuildOn }: ClashProps) {
         </Text>
         <Group gap="xs">
           <Button size="compact-sm" variant="default" onClick={() => show(!isShown)}>
-            {t.edit.hideWhatTheyChanged(isShown)}
+            {t.edit.hideTheirChanges(isShown)}
           </Button>
           {version
             ? (
@@ -84,7 +84,7 @@ export function ClashNote({ clash, base, onBuildOn }: ClashProps) {
                 size="compact-sm"
                 onClick={() => onBuildOn(version.version, definition)}
               >
-                {t.edit.saveMineOnTopOf(version.version)}
+                {t.edit.saveOnTopOfVersion(version.version)}
               </Button>
             )
             : null}
@@ -95,7 +95,7 @@ export function ClashNote({ clash, base, onBuildOn }: ClashProps) {
               <Diff
                 before={JSON.stringify(base, null, 2)}
                 after={JSON.stringify(definition, null, 2)}
-                label={t.edit.whatTheyChanged}
+                label={t.edit.theirChanges}
               />
             </Box>
           )
@@ -109,7 +109,7 @@ export function RefusedNote({ problem, findings }: { problem: unknown; findings:
   return (
     <Stack gap="xs">
       <ProblemNote problem={problem} />
-      {findings ? <Text size="sm" c="dimmed">{t.edit.placeBelowSaysWhy(findings)}</Text> : null}
+      {findings ? <Text size="sm" c="dimmed">{t.edit.seeTheFindingBelow(findings)}</Text> : null}
     </Stack>
   );
 }

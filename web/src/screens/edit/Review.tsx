@@ -73,14 +73,14 @@ export const Review = memo(function Review({ review, definition, current, choose
           loading={busy}
           onClick={() => void ask(current())}
         >
-          {result ? t.edit.reviewAgain : t.edit.reviewIt}
+          {result ? t.edit.reviewAgain : t.edit.review2}
         </Button>
       </Group>
-      {busy ? <SlowNote text={t.edit.readingIt} /> : null}
+      {busy ? <SlowNote text={t.edit.reviewing} /> : null}
       {problem ? <ProblemNote problem={problem} /> : null}
       {result
         ? <ReviewResult {...{ review: result, definition, choose }} isOld={of !== definition} />
-        : <Text size="sm" c="dimmed">{t.edit.whatItDoesInPlain}</Text>}
+        : <Text size="sm" c="dimmed">{t.edit.aSummaryPointsToCheck}</Text>}
     </Card>
   );
 }, isSame);
@@ -96,14 +96,14 @@ function ReviewResult({ review: problem, isOld, definition, choose }: ReviewDeta
   const { review } = problem;
   return (
     <Stack gap="md">
-      {isOld ? <Text size="sm" c="var(--busy)">{t.edit.youHaveChangedItSince}</Text> : null}
+      {isOld ? <Text size="sm" c="var(--busy)">{t.edit.changedSinceThisReview}</Text> : null}
       <Text size="sm">{escapeInvisible(review.summary)}</Text>
       {review.opinion ? <Text size="sm" c="dimmed">{escapeInvisible(review.opinion)}</Text> : null}
       {review.flags.length
         ? <Flags review={problem} definition={definition} />
-        : <Text size="sm" c="dimmed">{t.edit.nothingStandsOut}</Text>}
+        : <Text size="sm" c="dimmed">{t.edit.nothingToPointOut}</Text>}
       <Stack gap={4}>
-        <Title order={3} size="h6">{t.edit.price}</Title>
+        <Title order={3} size="h6">{t.edit.cost}</Title>
         <Text size="sm">{review.forecast.sentence}</Text>
       </Stack>
       {review.impact.writes.length
@@ -122,7 +122,7 @@ function ReviewResult({ review: problem, isOld, definition, choose }: ReviewDeta
 function Flags({ review: problem, definition }: { review: ReviewResult; definition: unknown }) {
   return (
     <Stack gap={6}>
-      <Title order={3} size="h6">{t.edit.toLookAt}</Title>
+      <Title order={3} size="h6">{t.edit.toCheck}</Title>
       {problem.review.flags.map(({ pointer, text, level, suggestion }) => (
         <Alert
           key={pointer + text}
@@ -153,7 +153,7 @@ function Impact({ review: problem }: { review: ReviewResult }) {
   const { grants, outside, secrets } = problem.review.impact;
   return (
     <Stack gap={6}>
-      <Title order={3} size="h6">{t.edit.whatItMayTouch}</Title>
+      <Title order={3} size="h6">{t.edit.access}</Title>
       {outside.map((one) => (
         <Group key={one.system + one.effect} gap={6}>
           <Text size="sm">{one.system}</Text>
@@ -177,7 +177,7 @@ function Impact({ review: problem }: { review: ReviewResult }) {
                 {Object.entries(one.params).map(([name, bound]) =>
                   ` · ${describeLimit(name, bound)}`
                 )}
-                {one.waits_for_person ? t.edit.waitsForAYes : ""}
+                {one.waits_for_person ? t.edit.needsApproval : ""}
               </List.Item>
             ))}
           </List>

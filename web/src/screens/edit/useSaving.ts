@@ -17,7 +17,7 @@ export type Clash = {
 async function nameOf(id: string | undefined): Promise<string> {
   const members = await client.GET("/api/v1/members").catch(() => null);
   const found = members?.data?.members.find((one) => one.id === id);
-  return found?.name || found?.email || t.edit.somebodyElse;
+  return found?.name || found?.email || t.edit.someoneElse;
 }
 
 async function clashOf(automation_id: string): Promise<Clash> {

@@ -59,7 +59,7 @@ export function HaltBanner({ halt }: { halt: Halt }) {
       icon={<OctagonPause size={16} />}
       title={<span className="wrap-anywhere">{describeSince(halt)}</span>}
     >
-      <Text size="sm" className="wrap-anywhere">{t.health.because(halt.reason)}</Text>
+      <Text size="sm" className="wrap-anywhere">{t.health.reason(halt.reason)}</Text>
       <Text size="sm">{describeHaltEffect(halt)}</Text>
       <Group mt="xs">
         <ReleaseButton halt={halt} size="compact-sm" />
@@ -113,10 +113,10 @@ function Body({ automation, close }: { automation?: Halted; close: () => void })
       }}
     >
       <Stack>
-        <Text size="sm">{t.health.runsUnderWayAreInterrupted(Boolean(automation))}</Text>
+        <Text size="sm">{t.health.currentRunsAreInterruptedAnd(Boolean(automation))}</Text>
         <Textarea
-          label={t.health.why}
-          description={t.health.forEverybodyWhoFindsIt}
+          label={t.health.reason2}
+          description={t.health.shownToEveryoneWhoSees}
           required
           autosize
           minRows={2}
@@ -128,13 +128,13 @@ function Body({ automation, close }: { automation?: Halted; close: () => void })
         <Checkbox
           checked={cancel}
           onChange={(event) => setCancel(event.currentTarget.checked)}
-          label={t.health.cancelTheRunsThatAre}
+          label={t.health.cancelTheCurrentRunsInstead}
         />
         {problem ? <ProblemNote problem={problem} /> : null}
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={close}>{t.health.notNow}</Button>
           <Button type="submit" color="red.9" loading={busy} disabled={!reason.trim()}>
-            {automation ? t.health.haltIt : t.health.haltEverything}
+            {automation ? t.health.halt : t.health.haltEverything}
           </Button>
         </Group>
       </Stack>
@@ -145,7 +145,7 @@ function Body({ automation, close }: { automation?: Halted; close: () => void })
 /** Asks for a reason, and halts one automation or the workspace. */
 export function HaltModal({ automation, close }: { automation?: Halted; close: () => void }) {
   const title = automation
-    ? t.health.halt(automation.name)
+    ? t.health.halt2(automation.name)
     : t.health.haltEverythingInThisWorkspace;
   return (
     <Modal opened onClose={close} title={title} centered>

@@ -26,13 +26,13 @@ import {
   verdict,
   versionIn,
 } from "./healthText";
-import { t } from "../../strings";
+import { locale, t } from "../../strings";
 
 const EVERY = 10_000;
 const LOOKS: Record<Tone, { icon: typeof CircleCheck; color: string; label: string }> = {
-  ok: { icon: CircleCheck, color: "teal", label: t.health.works },
-  warning: { icon: CircleAlert, color: "yellow", label: t.health.lookAtIt },
-  failed: { icon: CircleX, color: "red", label: t.health.doesNotWork },
+  ok: { icon: CircleCheck, color: "teal", label: t.health.working },
+  warning: { icon: CircleAlert, color: "yellow", label: t.health.warning },
+  failed: { icon: CircleX, color: "red", label: t.health.notWorking2 },
 };
 
 export default function Health() {
@@ -51,9 +51,9 @@ export default function Health() {
     ...(halts.data?.halts.length ? [haltsPart(halts.data.halts)] : []),
     ...(sandbox.data ? [sandboxPart(sandbox.data)] : []),
     {
-      name: t.health.liveStreamOfThisTab,
+      name: t.health.liveUpdates,
       tone: live ? "ok" : "warning",
-      text: live ? t.health.whatHappensIsShownAs : t.health.itIsBeingOpenedAgain,
+      text: live ? t.health.changesAppearImmediately : t.health.reconnecting,
     },
   ];
   const version = numbers.data ? versionIn(numbers.data) : null;
@@ -61,21 +61,21 @@ export default function Health() {
     <>
       <PageHead
         title={t.health.systemHealth}
-        sub={t.health.lookedAtEveryTenSeconds(version ? t.health.version(version) : "")}
+        sub={t.health.checkedEveryTenSeconds(version ? t.health.version(version) : "")}
         right={
           <>
             <CopyButton
               text={report(parts, version, new Date())}
-              label={t.health.copyTheReport}
+              label={t.health.copyReport}
             />
             <CopyAs
               operations={[
                 {
-                  label: t.health.doesAllOfItWork,
+                  label: t.health.checkHealth,
                   operation: { method: "GET", path: "/api/v1/health" },
                 },
                 {
-                  label: t.health.numbersForPrometheus,
+                  label: t.health.prometheusMetrics,
                   operation: { method: "GET", path: "/api/v1/metrics" },
                 },
               ]}
@@ -156,12 +156,12 @@ function LastHour({ numbers }: { numbers: Numbers }) {
   }));
   return (
     <Card withBorder radius="lg" p="lg">
-      <Title order={2} size="h4" mb="sm">{t.health.runsOfTheLastHour}</Title>
+      <Title order={2} size="h4" mb="sm">{t.health.runsInTheLastHour}</Title>
       <Group gap="xl">
         {counts.map(({ status, runs }) => (
           <div key={status}>
             <Text fz={22} fw={650} className="numbers">
-              {runs.toLocaleString("en")}
+              {runs.toLocaleString(locale)}
             </Text>
             <Text size="sm" c="dimmed">{humanize(status)}</Text>
           </div>
@@ -174,7 +174,7 @@ function LastHour({ numbers }: { numbers: Numbers }) {
 function SandboxLayers({ layers }: { layers: string[] }) {
   return (
     <Card withBorder radius="lg" p="lg">
-      <Title order={2} size="h4" mb="sm">{t.health.whatStandsBetweenAScript}</Title>
+      <Title order={2} size="h4" mb="sm">{t.health.layersOfTheScriptSandbox}</Title>
       <List size="sm" spacing={4}>
         {layers.map((one) => <List.Item key={one}>{one}</List.Item>)}
       </List>
@@ -188,14 +188,14 @@ function BackupNote() {
   if (!may) return null;
   return (
     <Card withBorder radius="lg" p="lg">
-      <Title order={2} size="h4" mb="xs">{t.health.lookingAfterIt}</Title>
+      <Title order={2} size="h4" mb="xs">{t.health.maintenance}</Title>
       <List size="sm" spacing={4}>
-        <List.Item>{t.health.aBackupIsTheDatabase}</List.Item>
+        <List.Item>{t.health.aBackupConsistsOfThe}</List.Item>
         <List.Item>
-          {t.health.onTheMachineLooksCloser(<span className="mono">mainspring doctor</span>)}
+          {t.health.runOnTheServerFor(<span className="mono">mainspring doctor</span>)}
         </List.Item>
         <List.Item>
-          {t.health.turnsRedByItselfLet(<span className="mono">/api/v1/health</span>)}
+          {t.health.returnsAnErrorStatusWhen(<span className="mono">/api/v1/health</span>)}
         </List.Item>
       </List>
     </Card>

@@ -24,7 +24,7 @@ import { Timestamp } from "../../kit/Timestamp";
 import { escapeInvisible, formatDuration } from "../../kit/format";
 import { type Halt, HaltModal, ReleaseButton, useHalts } from "./HaltControls";
 import { describeHalted } from "./healthText";
-import { t } from "../../strings";
+import { locale, t } from "../../strings";
 
 type Worker = Answer<"admin_list_workers">["workers"][number];
 type Queue = Answer<"admin_list_workers">["queues"][number];
@@ -46,7 +46,7 @@ export function Halts() {
       </Group>
       {problem ? <ProblemNote problem={problem} /> : null}
       {query.data && halts.length === 0
-        ? <Text size="sm" c="dimmed">{t.health.nothingIsHaltedEveryRun}</Text>
+        ? <Text size="sm" c="dimmed">{t.health.noHaltsEveryDueRun}</Text>
         : null}
       <Stack gap="md">
         {halts.map((one) => <HaltRow key={one.halt_id} halt={one} />)}
@@ -110,13 +110,13 @@ function Fleet() {
       <Title order={2} size="h4" mb="sm">{t.health.workers}</Title>
       {problem ? <ProblemNote problem={problem} /> : null}
       {query.data && !workers.length
-        ? <Text size="sm" c="dimmed">{t.health.noWorkerIsAliveRuns}</Text>
+        ? <Text size="sm" c="dimmed">{t.health.noWorkerIsRunningRuns}</Text>
         : null}
       {workers.length ? <WorkerList workers={workers} /> : null}
       {query.data
         ? (
           <>
-            <Title order={3} size="h5" mt="md" mb="xs">{t.health.whatEachQueueAsksOf}</Title>
+            <Title order={3} size="h5" mt="md" mb="xs">{t.health.loadPerQueue}</Title>
             <QueueList queues={query.data.queues} />
             <Text size="sm" c="dimmed" mt="xs">{t.health.addWorkersWhereTheOldest}</Text>
           </>
@@ -137,7 +137,7 @@ function WorkerList({ workers }: { workers: Worker[] }) {
             <Table.Th>{t.health.inFlight}</Table.Th>
             <Table.Th>{t.health.started}</Table.Th>
             <Table.Th>
-              <VisuallyHidden>{t.health.whatCanBeDone}</VisuallyHidden>
+              <VisuallyHidden>{t.health.actions}</VisuallyHidden>
             </Table.Th>
           </Table.Tr>
         </Table.Thead>
@@ -163,7 +163,7 @@ function WorkerList({ workers }: { workers: Worker[] }) {
 
 function DrainingNote() {
   return (
-    <Tooltip label={t.health.itTakesNothingNewAnd}>
+    <Tooltip label={t.health.itTakesNoNewRuns}>
       <Badge color="yellow" variant="light" radius="sm" tt="none" miw="fit-content">
         {t.health.draining}
       </Badge>
@@ -177,8 +177,8 @@ function Drain({ name }: { name: string }) {
   const drain = async () => {
     const sure = await confirm({
       title: t.health.drainTheWorker(name),
-      message: t.health.itTakesNothingNewFrom,
-      yes: t.health.drainIt,
+      message: t.health.itTakesNoNewRunsFinishes,
+      yes: t.health.drain,
       dangerous: true,
     });
     if (!sure) return;
@@ -192,11 +192,11 @@ function Drain({ name }: { name: string }) {
     <Button
       size="compact-sm"
       variant="default"
-      aria-label={t.health.drain2(name)}
+      aria-label={t.health.drain3(name)}
       loading={busy}
       onClick={drain}
     >
-      {t.health.drain}
+      {t.health.drain2}
     </Button>
   );
 }
@@ -212,7 +212,7 @@ function QueueList({ queues }: { queues: Queue[] }) {
               t.health.due,
               t.health.oldest,
               t.health.inFlight,
-              t.health.held3,
+              t.health.held,
               t.health.slots,
               t.health.workers,
             ].map((head) => <Table.Th key={head}>{head}</Table.Th>)}
@@ -222,13 +222,13 @@ function QueueList({ queues }: { queues: Queue[] }) {
           {queues.map((one) => (
             <Table.Tr key={one.queue}>
               <Table.Td>{one.queue}</Table.Td>
-              <Table.Td className="numbers">{one.due_runs.toLocaleString("en")}</Table.Td>
+              <Table.Td className="numbers">{one.due_runs.toLocaleString(locale)}</Table.Td>
               <Table.Td className="numbers">
                 {one.due_runs ? formatDuration(one.oldest_seconds) : "—"}
               </Table.Td>
-              <Table.Td className="numbers">{one.in_flight.toLocaleString("en")}</Table.Td>
-              <Table.Td className="numbers">{one.held_runs.toLocaleString("en")}</Table.Td>
-              <Table.Td className="numbers">{one.slots.toLocaleString("en")}</Table.Td>
+              <Table.Td className="numbers">{one.in_flight.toLocaleString(locale)}</Table.Td>
+              <Table.Td className="numbers">{one.held_runs.toLocaleString(locale)}</Table.Td>
+              <Table.Td className="numbers">{one.slots.toLocaleString(locale)}</Table.Td>
               <Table.Td className="numbers">{one.workers}</Table.Td>
             </Table.Tr>
           ))}

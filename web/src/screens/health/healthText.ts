@@ -49,11 +49,11 @@ const LABELS: Record<string, string> = {
 };
 
 const ADVICE: Record<string, string> = {
-  server: t.health.seeWhetherTheServerIs,
-  database: t.health.seeWhetherPostgresIsRunning,
+  server: t.health.checkThatTheServerIs,
+  database: t.health.checkThatPostgresIsRunning,
   schedules: t.health.startASchedulerMainspringUp,
   workers: t.health.startAWorkerMainspringUp,
-  events: t.health.startASchedulerItReads,
+  events: t.health.startASchedulerItProcesses,
 };
 
 export const partsOf = (health: HealthAnswer): Part[] =>
@@ -88,9 +88,9 @@ export function metricParts(numbers: Numbers): Part[] {
   const took = numbers.get("database_seconds");
   if (took !== undefined) {
     parts.push({
-      name: t.health.answersOfTheDatabase,
+      name: t.health.databaseLatency,
       tone: took > 1 ? "warning" : "ok",
-      text: t.health.theLastLookTook(formatDuration(took)),
+      text: t.health.theLastQueryTook(formatDuration(took)),
       advice: took > 1 ? t.health.theMachineMayBeBusy : undefined,
     });
   }
@@ -100,7 +100,7 @@ export function metricParts(numbers: Numbers): Part[] {
 
 /** Pending runs that are not due do not wait for a worker. */
 const describePending = (pending: number): string =>
-  pending ? t.health.noWorkerIsMissingPending(pending) : t.health.noRunWaitsForA;
+  pending ? t.health.workersAreAvailablePendingRun(pending) : t.health.noRunIsWaitingFor;
 
 function diskPart(numbers: Numbers): Part | null {
   const all = numbers.get("disk_bytes");
@@ -110,17 +110,17 @@ function diskPart(numbers: Numbers): Part | null {
   return {
     name: t.health.disk,
     tone: share < FULL ? "failed" : share < SOON_FULL ? "warning" : "ok",
-    text: t.health.gbOfGbAreFree((free / GB).toFixed(1), (all / GB).toFixed(0)),
-    advice: share < SOON_FULL ? t.health.makeRoomBeforeItIs : undefined,
+    text: t.health.gbOfGbFree((free / GB).toFixed(1), (all / GB).toFixed(0)),
+    advice: share < SOON_FULL ? t.health.freeUpSpaceTheDatabase : undefined,
   };
 }
 
 export type SandboxState = Schemas["WallsAnswer"];
 
 export const sandboxPart = (sandbox: SandboxState): Part => ({
-  name: t.health.wallsRoundScripts,
+  name: t.health.scriptSandbox,
   tone: sandbox.warnings.length ? "warning" : "ok",
-  text: sandbox.strong ? t.health.aHoleInTheScript : t.health.scriptsAreHeldByFewer,
+  text: sandbox.strong ? t.health.aVulnerabilityInTheScript : t.health.theSandboxHasFewerLayers,
   advice: sandbox.warnings.join(" ") || undefined,
 });
 
@@ -136,10 +136,10 @@ export function verdict(parts: Part[]): { tone: Tone; text: string } {
   if (warned.length) {
     return {
       tone: "warning",
-      text: t.health.worksWithThingToLook(warned.length),
+      text: t.health.workingWithWarning(warned.length),
     };
   }
-  return { tone: "ok", text: t.health.allOfItWorks };
+  return { tone: "ok", text: t.health.allSystemsAreWorking };
 }
 
 /** The report as text, for support. */
@@ -169,9 +169,11 @@ export const haltsPart = (halts: readonly Named[]): Part => ({
   name: t.health.halts,
   tone: "warning",
   text: halts.some((one) => one.scope === "workspace")
-    ? t.health.theWholeWorkspaceStandsStill
-    : `${t.counts.halts(halts.length)} ${halts.length > 1 ? t.health.stand : t.health.stands}.`,
-  advice: t.health.whatIsHeldGoesOn,
+    ? t.health.theWholeWorkspaceIsHalted
+    : `${t.counts.halts(halts.length)} ${
+      halts.length > 1 ? t.health.areActive : t.health.isActive
+    }.`,
+  advice: t.health.heldRunsContinueWhenYou,
 });
 
 /** Since when it is halted and by whom; for an automation without its name. */
@@ -183,8 +185,8 @@ export function describeSince(
     halt.halted_by ? t.health.by(halt.halted_by) : "",
   );
   return halt.scope === "automation"
-    ? t.health.held(since)
-    : t.health.held2(describeHalted(halt), since);
+    ? t.health.halted(since)
+    : t.health.halted2(describeHalted(halt), since);
 }
 
 /** How much is halted so far. */
@@ -194,7 +196,7 @@ export function describeHaltEffect(
   return [
     halt.held ? t.health.runHeld(halt.held) : t.health.noRunIsHeldYet,
     halt.under_way ? t.health.runNotStoppedYet(halt.under_way) : "",
-    t.health.whateverFiresIsHeldAs,
+    t.health.newTriggersAreHeldToo,
     halt.everywhere ? t.health.anAdministratorReleasesIt : "",
   ].filter(Boolean).join(" ");
 }

@@ -60,7 +60,7 @@ function Known({ automations, runs }: { automations: Automation[]; runs: Run[] }
       <>
         <PageHead
           title={name ? t.home.welcome(name) : t.home.welcome2}
-          sub={t.home.whatShouldRunByItself}
+          sub={t.home.whatDoYouWantTo}
         />
         <Welcome tasks={tasks} />
       </>

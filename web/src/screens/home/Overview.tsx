@@ -57,10 +57,10 @@ function Part({ title, more, children }: { title: string; more?: ReactNode; chil
 }
 
 const KINDS = [
-  { name: "drafts", one: "draft", label: t.home.toApprove },
-  { name: "approvals", one: "question", label: t.home.ofRunsToAnswer },
-  { name: "consents", one: "automation", label: t.home.toAgreeTo },
-  { name: "failures", one: "failure", label: t.home.toLookAt },
+  { name: "drafts", label: t.home.draftsToApprove },
+  { name: "approvals", label: t.home.questionsToAnswer },
+  { name: "consents", label: t.home.automationsToReview },
+  { name: "failures", label: t.home.failuresToCheck },
 ] as const;
 
 function Waiting() {
@@ -70,14 +70,14 @@ function Waiting() {
       <Card withBorder radius="lg" p="md">
         <Group gap="sm">
           <CircleCheck size={18} color="var(--good)" aria-hidden />
-          <Text size="sm">{t.home.nothingWaitsForYou}</Text>
+          <Text size="sm">{t.home.nothingIsWaitingForYou}</Text>
         </Group>
       </Card>
     );
   }
   return (
     <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
-      {KINDS.filter(({ name }) => waiting[name]).map(({ name, one, label }) => (
+      {KINDS.filter(({ name }) => waiting[name]).map(({ name, label }) => (
         <Card
           key={name}
           withBorder
@@ -89,7 +89,7 @@ function Waiting() {
         >
           <Text fz={28} fw={650} className="numbers" lh={1.2}>{waiting[name]}</Text>
           <Text size="sm" c="dimmed">
-            {waiting[name] === 1 ? one : t.home.s(one)} {label}
+            {label(waiting[name])}
           </Text>
         </Card>
       ))}
@@ -135,10 +135,10 @@ function Next({ automations }: { automations: Automation[] }) {
   const due = dueToday(automations);
   return (
     <Part
-      title={t.home.nextToday}
+      title={t.home.nextRunsToday}
       more={<Anchor component={Link} to="/automations" size="sm">{t.home.automations}</Anchor>}
     >
-      {due.length ? null : <Text size="sm" c="dimmed">{t.home.noScheduleIsDueBefore}</Text>}
+      {due.length ? null : <Text size="sm" c="dimmed">{t.home.noRunIsScheduledBefore}</Text>}
       <Stack gap="xs">
         {due.slice(0, MOST).map((one) => (
           <Group key={one.id} justify="space-between" wrap="nowrap" gap="sm">
@@ -187,8 +187,8 @@ function Upgrades() {
   const older = (installs.data?.installs ?? []).filter((one) => one.update_available);
   if (!older.length) return null;
   return (
-    <Part title={t.home.newerInTheCodex}>
-      <Text size="sm" c="dimmed" mb="xs">{t.home.installedRecipeCanBeBrought(older.length)}</Text>
+    <Part title={t.home.recipeUpdates}>
+      <Text size="sm" c="dimmed" mb="xs">{t.home.installedRecipeHasAnUpdate(older.length)}</Text>
       <Stack gap="xs">
         {older.slice(0, MOST).map((one) => (
           <Group key={one.id} gap="xs" wrap="nowrap">

@@ -113,14 +113,14 @@ function DescriptionBox() {
               color="gray"
               size="compact-sm"
             >
-              {t.home.otherWaysToBegin}
+              {t.home.otherWaysToStart}
             </Button>
             <Button
               type="submit"
               disabled={!text.trim()}
               rightSection={<ArrowRight size={16} />}
             >
-              {t.home.proposeIt}
+              {t.home.createAProposal}
             </Button>
           </Group>
         </Stack>
@@ -147,7 +147,7 @@ function Starters() {
   return (
     <Stack gap="sm">
       <Group justify="space-between">
-        <Title order={2} size="h4">{t.home.orBeginWithARecipe}</Title>
+        <Title order={2} size="h4">{t.home.orStartFromARecipe}</Title>
         <Button
           component={Link}
           to="/codex"
@@ -196,7 +196,7 @@ function Assistant() {
         </ThemeIcon>
         <Title order={2} size="h4">{t.home.connectYourAssistant}</Title>
       </Group>
-      <Text size="sm" c="dimmed" mb="sm">{t.home.anAssistantThatSpeaksMcp}</Text>
+      <Text size="sm" c="dimmed" mb="sm">{t.home.anAssistantThatSupportsMcp}</Text>
       <Button component={Link} to="/connect" variant="default">{t.home.seeHow}</Button>
     </Card>
   );

@@ -2,7 +2,7 @@
 
 import type { Schemas } from "../../api/client";
 import { describeOutcome, humanize } from "../../kit/format";
-import { t } from "../../strings";
+import { locale, t } from "../../strings";
 
 export type Run = Schemas["RunSummary"];
 export type Automation = Schemas["AutomationSummary"];
@@ -29,7 +29,7 @@ export function summary(runs: Run[]): string {
     counts.set(text, (counts.get(text) ?? 0) + 1);
   }
   const parts = [...counts].sort((one, other) => other[1] - one[1])
-    .map(([text, number]) => `${number.toLocaleString("en")} ${text}`);
+    .map(([text, number]) => `${number.toLocaleString(locale)} ${text}`);
   return `${t.counts.runs(runs.length)}: ${parts.join(", ")}`;
 }
 
@@ -55,32 +55,32 @@ export type Known = {
 /** The first steps; each is completed automatically. */
 export const tasksOf = (known: Known): Task[] => [
   {
-    label: t.home.sayWhoYouAre,
+    label: t.home.setUpYourAccount,
     text: t.home.aNameAndAPassword,
     to: "/settings/you",
     done: known.named,
   },
   {
-    label: t.home.makeAFirstAutomation,
-    text: t.home.fromWordsOrFromA,
+    label: t.home.createYourFirstAutomation,
+    text: t.home.fromADescriptionOrFrom,
     to: "/new",
     done: known.automations > 0,
   },
   {
-    label: t.home.seeItRun,
-    text: t.home.runItOnceYourself,
+    label: t.home.runIt,
+    text: t.home.startItOnceManually,
     to: "/automations",
     done: known.runs > 0,
   },
   {
-    label: t.home.lookIntoTheInbox,
+    label: t.home.openTheInbox,
     text: t.home.draftsAndQuestionsWaitThere,
     to: "/inbox",
     done: known.looked,
   },
   {
     label: t.home.connectAModelOrAn,
-    text: t.home.forWhatNeedsMoreThan,
+    text: t.home.forAutomationsThatNeedMore,
     to: "/models",
     done: known.connected,
   },

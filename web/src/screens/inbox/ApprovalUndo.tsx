@@ -64,7 +64,7 @@ export function undo(id?: string): boolean {
   if (!found) return false;
   notifications.hide(idOf(found.id));
   notifications.show({
-    message: t.inbox.takenBackNothingWasSent,
+    message: t.inbox.undoneNothingWasSentIt,
     color: "gray",
     closeButtonProps: { "aria-label": t.inbox.close },
   });
@@ -82,7 +82,7 @@ function OutcomeMessage(
         ? (
           <details>
             <summary>
-              <Text span size="sm" c="dimmed">{t.inbox.whatCameOfEach}</Text>
+              <Text span size="sm" c="dimmed">{t.inbox.results}</Text>
             </summary>
             {each.map((one, at) => (
               <Text size="xs" key={at} className="wrap-anywhere">
@@ -111,12 +111,12 @@ export function useSecondsLeft(held: DelayedApproval | undefined): number {
 function Countdown({ id, title }: { id: string; title: string }) {
   const held = useDelayedApprovals().find((one) => one.id === id);
   const left = useSecondsLeft(held);
-  if (held?.state !== "held") return <OutcomeMessage title={title} text={t.inbox.onItsWay} />;
+  if (held?.state !== "held") return <OutcomeMessage title={title} text={t.inbox.sending} />;
   return (
     <Stack gap={8}>
       <Text size="sm" fw={600} className="wrap-anywhere">{escapeInvisible(short(title))}</Text>
       <Group justify="space-between" wrap="nowrap">
-        <Text size="sm" className="numbers">{t.inbox.leavesInS(left)}</Text>
+        <Text size="sm" className="numbers">{t.inbox.sendsInS(left)}</Text>
         <Button size="compact-sm" variant="default" onClick={() => undo(id)}>{t.inbox.undo}</Button>
       </Group>
       <Progress size="xs" value={(left * 1000 / HOLD_MS) * 100} aria-label={t.inbox.timeToUndo} />

@@ -28,8 +28,8 @@ function Pane({ id, drafts, onAnswered }: Props) {
   return (
     <Stack gap="md">
       <Stack gap={4}>
-        <Title order={2} size="h4">{t.inbox.draftsOfOneTurn(drafts.length)}</Title>
-        <Text size="sm" c="dimmed">{t.inbox.theyWereAskedForTogether}</Text>
+        <Title order={2} size="h4">{t.inbox.draftsOfOneStep(drafts.length)}</Title>
+        <Text size="sm" c="dimmed">{t.inbox.theyWereRequestedTogetherApprove}</Text>
       </Stack>
       {drafts[0] ? <Origin draft={drafts[0]} /> : null}
       <SetAnswers id={id} drafts={drafts} seen={seen} onAnswered={onAnswered} />
@@ -69,7 +69,7 @@ function SetAnswers({ id, drafts, seen, onAnswered }: Props & { seen: ReadDrafts
   };
   useKeyActions(may ? { approve: agree, discard: () => set.length && setDiscarding(true) } : null);
   if (!may) {
-    return <Text size="sm" c="dimmed">{t.inbox.yourRoleHereMayLook(who.role)}</Text>;
+    return <Text size="sm" c="dimmed">{t.inbox.yourRoleCanOnlyView(who.role)}</Text>;
   }
   if (held) return <SendingNote held={held} />;
   return (
@@ -93,13 +93,13 @@ function SetAnswers({ id, drafts, seen, onAnswered }: Props & { seen: ReadDrafts
         {t.inbox.discardAll(set.length)} <Kbd size="xs" ml={6} visibleFrom="sm">D</Kbd>
       </Button>
       {drafts.length > MOST_AT_ONCE
-        ? <Text size="xs" c="dimmed">{t.inbox.areAnsweredAtOnceThe(MOST_AT_ONCE)}</Text>
+        ? <Text size="xs" c="dimmed">{t.inbox.upToAreAnsweredAt(MOST_AT_ONCE)}</Text>
         : null}
       <DiscardForm
         opened={discarding}
         onClose={() => setDiscarding(false)}
         title={t.inbox.discardDraft(set.length)}
-        text={t.inbox.nothingOfThisSetIs}
+        text={t.inbox.nothingInThisSetIs}
         work={async (reason) => {
           notifyDone(await discardAll(set, reason));
           onAnswered();

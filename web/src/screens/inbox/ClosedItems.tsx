@@ -36,7 +36,7 @@ export function Expired(props: Props) {
         items.length || props.chosen
           ? <ClosedList {...props} items={items} tab="expired" label={t.inbox.expired} />
           : (
-            <Empty icon={Hourglass} title={t.inbox.nothingRanOut}>
+            <Empty icon={Hourglass} title={t.inbox.nothingExpired}>
               {t.inbox.aDraftThatNobodyAnswers}
             </Empty>
           )}
@@ -73,8 +73,8 @@ export function Done(props: Props) {
             </Stack>
           )
           : (
-            <Empty icon={CheckCheck} title={t.inbox.nothingWasAnsweredYet}>
-              {t.inbox.whatWasApprovedOrDiscarded}
+            <Empty icon={CheckCheck} title={t.inbox.nothingAnsweredYet}>
+              {t.inbox.approvedAndDiscardedItemsStay}
             </Empty>
           )}
     </QueryResult>

@@ -34,10 +34,10 @@ import { t } from "../../strings";
 const ORIGINS: Record<Consent["origin"], string> = {
   create: t.inbox.aProgramCreatedIt,
   install: t.inbox.itWasInstalledFromA,
-  upgrade: t.inbox.anUpgradeLetsItDo,
+  upgrade: t.inbox.anUpgradeAsksForMore,
   import: t.inbox.itWasImportedFromA,
   edit: t.inbox.aProgramChangedIt,
-  tools: t.inbox.theServerOfTheseTools,
+  tools: t.inbox.theMcpServerChangedThese,
 };
 
 const ICONS = {
@@ -66,14 +66,14 @@ export function ConsentPane(props: Props) {
       <Group gap="xs">
         <Title order={2} size="h4" className="wrap-anywhere">
           {escapeInvisible(consent.name ?? t.inbox.anAutomation)}{" "}
-          {consent.run_id ? t.inbox.wantsToRepeatAnEarlierRun : t.inbox.waitsForYourConsent}
+          {consent.run_id ? t.inbox.repeatAnEarlierRun2 : t.inbox.needsYourConsent}
         </Title>
         <Badge variant="light" color="yellow" tt="none" radius="sm">
           {t.counts.additions(consent.additions.length)}
         </Badge>
       </Group>
       <Text size="sm" c="dimmed">
-        {t.inbox.asked(
+        {t.inbox.requested(
           consent.run_id
             ? t.inbox.aProgramWantsToRepeat(consent.version)
             : t.inbox.itStartsNothingUntilA(
@@ -87,7 +87,7 @@ export function ConsentPane(props: Props) {
         spacing="sm"
         listStyleType="none"
         center={false}
-        aria-label={t.inbox.whatItMayDoBeyond}
+        aria-label={t.inbox.newPermissions}
       >
         {consent.additions.map((one) => {
           const Icon = ICONS[one.kind] ?? Bot;
@@ -170,10 +170,12 @@ function ConsentAnswers({ consent, onAnswered }: Props) {
   const [busy, setBusy] = useState(false);
   // The additions are on the screen, so one confirmation is enough.
   const answer = async (agree: boolean, activate = false) => {
-    const message = consent.run_id ? t.inbox.noProgramRepeatsThisRun : t.inbox.itStaysPausedYouCan;
+    const message = consent.run_id
+      ? t.inbox.programsCannotRepeatThisRun
+      : t.inbox.itStaysPausedYouCan;
     if (
       !agree &&
-      !await ask({ title: t.inbox.refuseThis, message, yes: t.inbox.refuse, dangerous: true })
+      !await ask({ title: t.inbox.declineThis, message, yes: t.inbox.decline, dangerous: true })
     ) {
       return;
     }
@@ -194,7 +196,7 @@ function ConsentAnswers({ consent, onAnswered }: Props) {
   );
   if (!may) {
     return (
-      <Text size="sm" c="dimmed">{t.inbox.yourRoleHereMayLookAnswering(who.role, needed)}</Text>
+      <Text size="sm" c="dimmed">{t.inbox.yourRoleCanOnlyViewAnswering(who.role, needed)}</Text>
     );
   }
   return (
@@ -212,7 +214,7 @@ function ConsentAnswers({ consent, onAnswered }: Props) {
           )
           : null}
         <Button variant="default" disabled={busy} onClick={() => void answer(false)}>
-          {t.inbox.refuse}
+          {t.inbox.decline}
         </Button>
       </Group>
     </Stack>

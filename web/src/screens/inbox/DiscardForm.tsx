@@ -54,8 +54,8 @@ function Reason({ text, work, onClose }: Pick<Props, "text" | "work" | "onClose"
       <Stack>
         <Text size="sm" className="wrap-anywhere">{escapeInvisible(text)}</Text>
         <TextInput
-          label={t.inbox.why}
-          description={t.inbox.keptWithItForWhoever}
+          label={t.inbox.reason}
+          description={t.inbox.storedWithTheDraftOptional}
           value={reason}
           onChange={(event) => setReason(event.currentTarget.value)}
           maxLength={500}
@@ -63,7 +63,7 @@ function Reason({ text, work, onClose }: Pick<Props, "text" | "work" | "onClose"
         />
         {problem ? <ProblemNote problem={problem} /> : null}
         <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={onClose}>{t.inbox.keepIt}</Button>
+          <Button variant="default" onClick={onClose}>{t.inbox.keepDraft}</Button>
           <Button type="submit" color="red.9" loading={busy}>{t.inbox.discard}</Button>
         </Group>
       </Stack>

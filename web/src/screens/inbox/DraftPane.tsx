@@ -100,7 +100,7 @@ function Head({ draft, inBatch }: { draft: Draft; inBatch: boolean }) {
   const edited = draft.revision > 1
     ? (
       <Badge variant="light" color="yellow" tt="none" radius="sm">
-        {t.inbox.editedWording(draft.revision)}
+        {t.inbox.editedRevision(draft.revision)}
       </Badge>
     )
     : null;
@@ -127,7 +127,7 @@ function RevisionNote({ before, now, own, read }: RevisionNoteProps) {
   return (
     <Alert
       color={own ? "teal" : "yellow"}
-      title={own ? t.inbox.theseAreTheWordsNow : t.inbox.theWordsWereChangedWhile}
+      title={own ? t.inbox.currentText : t.inbox.theTextChangedWhileYou}
       role="status"
     >
       <Stack gap="sm">
@@ -144,7 +144,7 @@ function RevisionNote({ before, now, own, read }: RevisionNoteProps) {
 
 function OriginLine({ read }: { read: () => void }) {
   return (
-    <Alert color="yellow" title={t.inbox.thisOneCameWhileYou} role="status">
+    <Alert color="yellow" title={t.inbox.thisDraftArrivedWhileYou} role="status">
       <Button size="compact-sm" variant="default" onClick={read}>{t.inbox.iHaveReadIt}</Button>
     </Alert>
   );
@@ -203,7 +203,7 @@ function Answers({ draft, blocked, hidden, inBatch, onEdit, onAnswered }: Answer
     },
   );
   if (!may) {
-    return <Text size="sm" c="dimmed">{t.inbox.yourRoleHereMayLook(who.role)}</Text>;
+    return <Text size="sm" c="dimmed">{t.inbox.yourRoleCanOnlyView(who.role)}</Text>;
   }
   if (hidden) return null;
   const size = inBatch ? "compact-sm" : "sm";

@@ -58,7 +58,7 @@ export function EditForm({ draft, onKept, onLeave }: Props) {
   const found = problem instanceof Problem ? byPointer(problem.findings) : {};
   return (
     <form
-      aria-label={t.inbox.otherWords}
+      aria-label={t.inbox.newText}
       onSubmit={(event) => {
         event.preventDefault();
         void keep();
@@ -92,11 +92,11 @@ export function EditForm({ draft, onKept, onLeave }: Props) {
         {problem ? <ProblemNote problem={problem} /> : null}
         <Group gap="xs" className="answer-bar">
           <Button type="submit" loading={busy} disabled={!changes?.length || overtaken}>
-            {t.inbox.keepTheseWords}
+            {t.inbox.saveText}
           </Button>
-          <Button variant="default" onClick={onLeave}>{t.inbox.leaveItAsItIs}</Button>
+          <Button variant="default" onClick={onLeave}>{t.inbox.cancel}</Button>
         </Group>
-        <Text size="xs" c="dimmed">{t.inbox.keepingThemSendsNothingYou}</Text>
+        <Text size="xs" c="dimmed">{t.inbox.savingSendsNothingYouSee}</Text>
       </Stack>
     </form>
   );
@@ -104,9 +104,9 @@ export function EditForm({ draft, onKept, onLeave }: Props) {
 
 function Difference({ changes }: { changes: Change[] | null }) {
   if (!changes) {
-    return <Text size="sm" c="var(--bad)">{t.inbox.oneOfTheFieldsIs}</Text>;
+    return <Text size="sm" c="var(--bad)">{t.inbox.aFieldIsNotValid}</Text>;
   }
-  if (!changes.length) return <Text size="sm" c="dimmed">{t.inbox.nothingIsDifferentYet}</Text>;
+  if (!changes.length) return <Text size="sm" c="dimmed">{t.inbox.noChangesYet}</Text>;
   return <RevisionDiff changes={changes} />;
 }
 
@@ -114,13 +114,13 @@ function RevisionConflict(
   { before, now, begin }: { before: Draft; now: Draft; begin: () => void },
 ) {
   return (
-    <Alert color="yellow" title={t.inbox.somebodyChangedItWhileYou} role="alert">
+    <Alert color="yellow" title={t.inbox.someoneChangedItWhileYou} role="alert">
       <Stack gap="sm">
         <RevisionDiff changes={differences(before, now)} />
-        <Text size="sm">{t.inbox.whatYouWroteIsStill}</Text>
+        <Text size="sm">{t.inbox.yourTextIsStillHere}</Text>
         <Group>
           <Button size="compact-sm" variant="default" onClick={begin}>
-            {t.inbox.putMineOnTopOf}
+            {t.inbox.saveMineOverTheirs}
           </Button>
         </Group>
       </Stack>

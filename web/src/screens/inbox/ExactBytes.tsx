@@ -34,7 +34,7 @@ export function ExactBytes({ draft }: { draft: Draft }) {
         <Text size="sm" className="wrap-anywhere">{escapeInvisible(draft.preview)}</Text>
         <Json
           value={rawArguments(draft, written.data) ?? draft.arguments}
-          label={t.inbox.whatWouldBeSent}
+          label={t.inbox.whatIsSent}
         />
         {draft.hash
           ? (
@@ -44,7 +44,7 @@ export function ExactBytes({ draft }: { draft: Draft }) {
             </Group>
           )
           : null}
-        <Text size="xs" c="dimmed">{t.inbox.theHashStandsForThese}</Text>
+        <Text size="xs" c="dimmed">{t.inbox.theHashCoversTheseValues}</Text>
       </Stack>
     </details>
   );

@@ -28,14 +28,14 @@ export function FailurePane({ failing, onAnswered }: Props) {
         </Title>
         <Status
           value={paused ? "paused" : failing.state}
-          label={paused ? t.inbox.pausedByFailures : undefined}
+          label={paused ? t.inbox.pausedAfterFailures : undefined}
         />
       </Group>
       <Text size="sm" c="dimmed">
         {failing.failures === 1
-          ? t.inbox.itsLatestRunByA
-          : t.inbox.itsLatestRunsByTriggers(failing.failures)}{"  "}
-        {paused ? t.inbox.itsTriggersStartNothingUntil : t.inbox.itIsStillActiveAfter}
+          ? t.inbox.theLatestTriggeredRunFailed
+          : t.inbox.theLatestTriggeredRunsFailed(failing.failures)}{"  "}
+        {paused ? t.inbox.itsTriggersAreOffUntil : t.inbox.itIsStillActiveIt}
       </Text>
       {failing.last_run ? <LastFailure runId={failing.last_run.id} /> : null}
       <FailureActions failing={failing} paused={paused} onAnswered={onAnswered} />
@@ -107,7 +107,7 @@ function FailureActions({ failing, paused, onAnswered }: Props & { paused: boole
         params: { path },
       });
       await done();
-    }, t.inbox.knownTheNextFailureIs);
+    }, t.inbox.acknowledgedYouAreNotifiedOf);
   const activate = () =>
     act(async () => {
       const { data } = await client.POST("/api/v1/automations/{automation_id}/activate", {
@@ -115,14 +115,14 @@ function FailureActions({ failing, paused, onAnswered }: Props & { paused: boole
       });
       await done();
       const text = [
-        t.inbox.activeAgainItsTriggersStart,
+        t.inbox.activeAgain,
         ...data!.warnings.map((one) => one.detail),
       ];
       notifyDone(text.join(" "));
     });
   useKeyActions(mayKnow ? { approve: () => void know() } : null);
   if (!mayKnow) {
-    return <Text size="sm" c="dimmed">{t.inbox.yourRoleHereMayLook(who.role)}</Text>;
+    return <Text size="sm" c="dimmed">{t.inbox.yourRoleCanOnlyView(who.role)}</Text>;
   }
   return (
     <Stack gap="xs">
@@ -132,7 +132,7 @@ function FailureActions({ failing, paused, onAnswered }: Props & { paused: boole
           loading={busy}
           onClick={() => void know()}
         >
-          {t.inbox.iKnowOfIt}
+          {t.inbox.acknowledge}
         </Button>
         {paused && mayActivate
           ? (
@@ -142,15 +142,15 @@ function FailureActions({ failing, paused, onAnswered }: Props & { paused: boole
               disabled={busy}
               onClick={() => void activate()}
             >
-              {t.inbox.activateItAgain}
+              {t.inbox.activateAgain}
             </Button>
           )
           : null}
         <Button variant="default" component={Link} to={`/automations/${failing.id}`}>
-          {t.inbox.lookAtTheAutomation}
+          {t.inbox.openTheAutomation}
         </Button>
       </Group>
-      <Text size="xs" c="dimmed">{t.inbox.knowingOfItCountsThe(paused)}</Text>
+      <Text size="xs" c="dimmed">{t.inbox.acknowledgingResetsTheFailureCount(paused)}</Text>
     </Stack>
   );
 }

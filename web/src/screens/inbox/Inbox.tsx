@@ -50,7 +50,7 @@ export default function Inbox() {
     <>
       <PageHead
         title={t.inbox.inbox}
-        sub={t.inbox.whatWaitsForAPerson}
+        sub={t.inbox.itemsThatNeedAPersonNothing}
         right={
           <>
             <Button
@@ -97,7 +97,7 @@ export default function Inbox() {
       <Modal
         opened={keys}
         onClose={() => setKeys(false)}
-        title={t.inbox.theInboxByKeyboard}
+        title={t.inbox.keyboardShortcuts}
         centered
         closeButtonProps={{ "aria-label": t.inbox.close }}
       >
@@ -146,11 +146,11 @@ function Operations({ chosen }: { chosen: string | undefined }) {
     <CopyAs
       // Only people approve: programs get the link to the page.
       links={[
-        { label: t.inbox.approveADraftOnlyA, to: `/inbox?draft=${chosen ?? "DRAFT"}` },
+        { label: t.inbox.approveADraftPeopleOnly, to: `/inbox?draft=${chosen ?? "DRAFT"}` },
       ]}
       operations={[
         {
-          label: t.inbox.listDraftsThatWait,
+          label: t.inbox.listWaitingDrafts,
           operation: { method: "GET", path: "/api/v1/drafts?status=pending" },
         },
         {
@@ -164,7 +164,7 @@ function Operations({ chosen }: { chosen: string | undefined }) {
           },
         },
         {
-          label: t.inbox.listTheQuestionsOfPlans,
+          label: t.inbox.listQuestions,
           operation: {
             method: "GET",
             path: "/api/v1/approvals",

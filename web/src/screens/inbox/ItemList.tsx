@@ -102,7 +102,7 @@ function DelayedBadge({ held }: { held: DelayedApproval }) {
   const left = useSecondsLeft(held);
   return (
     <Badge variant="light" color="teal" tt="none" radius="sm" mt={6} className="numbers">
-      {held.state === "held" ? t.inbox.sentInS(left) : t.inbox.onItsWay2}
+      {held.state === "held" ? t.inbox.sentInS(left) : t.inbox.sending2}
     </Badge>
   );
 }

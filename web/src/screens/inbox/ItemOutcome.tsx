@@ -19,7 +19,7 @@ export function useNameOf(): (id: string | null | undefined) => string {
   const members = query.data?.members ?? [];
   return (id) => {
     const found = members.find((one) => one.id === id);
-    return found ? found.name || found.email : t.inbox.somebody;
+    return found ? found.name || found.email : t.inbox.someone;
   };
 }
 
@@ -27,12 +27,12 @@ const MAY_AGAIN = new Set(["expired", "discarded", "failed"]);
 
 function describeOutcome(draft: Draft, nameOf: (id: string | null) => string): string {
   if (draft.status === "expired") {
-    return t.inbox.nobodyAnsweredInTimeIts(formatRelative(draft.expires_at));
+    return t.inbox.nobodyAnsweredInTimeIt(formatRelative(draft.expires_at));
   }
   if (!draft.answered_at) return "";
   const when = `${formatRelative(draft.answered_at)} (${formatDateTime(draft.answered_at)})`;
-  if (draft.answered_kind === "step") return t.inbox.sentAutomaticallyAsWasAgreed(when);
-  if (draft.answered_kind === "rule") return t.inbox.aStandingRuleLetIt(when);
+  if (draft.answered_kind === "step") return t.inbox.sentAutomaticallyAsAgreed(when);
+  if (draft.answered_kind === "rule") return t.inbox.sentByAStandingRule(when);
   const name = draft.answered_kind === "run" ? t.inbox.itsRun : nameOf(draft.answered_by);
   const verb = draft.status === "discarded" ? "discarded" : "approved";
   const how = draft.answered_kind === "client" ? t.inbox.withAProgram : "";
@@ -57,19 +57,19 @@ export function ItemOutcome({ draft }: { draft: Draft }) {
       {draft.reason
         ? (
           <Text size="sm" className="wrap-anywhere">
-            {t.inbox.because(escapeInvisible(draft.reason))}
+            {t.inbox.reason2(escapeInvisible(draft.reason))}
           </Text>
         )
         : null}
       {detail ? <Alert color="red">{escapeInvisible(detail)}</Alert> : null}
-      {draft.outcome === "unknown" ? <Text size="sm">{t.inbox.itMayHaveLeftAll}</Text> : null}
+      {draft.outcome === "unknown" ? <Text size="sm">{t.inbox.itMayHaveBeenSent}</Text> : null}
       {draft.result !== null && draft.result !== undefined
         ? (
           <details>
             <summary>
-              <Text span size="sm" c="dimmed">{t.inbox.whatTheOtherSideAnswered}</Text>
+              <Text span size="sm" c="dimmed">{t.inbox.responseOfTheService}</Text>
             </summary>
-            <Json value={draft.result} label={t.inbox.whatTheOtherSideAnswered} />
+            <Json value={draft.result} label={t.inbox.responseOfTheService} />
           </details>
         )
         : null}

@@ -52,7 +52,7 @@ export function Messages({ chosen }: { chosen: string | undefined }) {
           )
           : (
             <Empty icon={MessageSquare} title={t.inbox.noMessages}>
-              {t.inbox.failuresOfRunsAndWhat}
+              {t.inbox.failedRunsAndMessagesFrom}
             </Empty>
           )}
     </QueryResult>
@@ -180,14 +180,14 @@ function Whole({ message, isOpened }: { message: Message; isOpened: boolean }) {
               to={`/automations/${message.automation_id}`}
               size="sm"
             >
-              {t.inbox.itsAutomation}
+              {t.inbox.automation}
             </Anchor>
           )
           : null}
         {message.run_id
           ? (
             <Anchor component={Link} to={`/runs/${message.run_id}`} size="sm">
-              {t.inbox.itsRun2}
+              {t.inbox.run}
             </Anchor>
           )
           : null}

@@ -59,26 +59,26 @@ function useAsker(draft: Draft): string {
   const who = useSession();
   const own = draft.actor_id === who.user.id;
   if (draft.actor_kind === "client") {
-    return own ? t.inbox.aProgramOfYours : t.inbox.aProgramOfAnotherMember;
+    return own ? t.inbox.oneOfYourPrograms : t.inbox.anotherMembersProgram;
   }
   return own ? t.inbox.you : t.inbox.anotherMember;
 }
 
-const ROLES_OR_MORE = t.inbox.anybodyWhoIsOperatorOr;
+const ROLES_OR_MORE = t.inbox.anyoneWithTheRoleOperator;
 
 /** Who must approve a draft, by the workspace's policy. */
 export function useApprovers(draft: Draft): string {
   const policy = api.useQuery("get", "/api/v1/approval-policy", {}, { staleTime: 60_000 }).data;
   const whom = policy?.roles.length
-    ? t.inbox.peopleWhoAre(policy.roles.join(" or "))
+    ? t.inbox.membersWithTheRole(policy.roles.join(" or "))
     : ROLES_OR_MORE;
-  const own = !draft.run_id ? t.inbox.thePersonWhoAskedFor : whom;
+  const own = !draft.run_id ? t.inbox.thePersonWhoRequestedIt : whom;
   const several = policy && policy.approvers > 1
-    ? t.inbox.personMustAgreeHave(policy.approvers, draft.approvals)
+    ? t.inbox.approvalRequiredGiven(policy.approvers, draft.approvals)
     : draft.approvals
-    ? t.inbox.agreedToTheseWords(draft.approvals)
+    ? t.inbox.approvedThisText(draft.approvals)
     : "";
-  const author = policy && !policy.author_may_approve ? t.inbox.notThePersonWhoWrote : "";
+  const author = policy && !policy.author_may_approve ? t.inbox.notTheAuthor : "";
   return own + several + author;
 }
 
@@ -91,7 +91,7 @@ export function Origin({ draft }: { draft: Draft }) {
   );
   const lines = [
     {
-      name: t.inbox.askedBy,
+      name: t.inbox.requestedBy,
       value: (
         <Group gap={6}>
           {draft.run_id ? <RunLinks runId={draft.run_id} step={draft.step} /> : text(asker)}
@@ -102,7 +102,7 @@ export function Origin({ draft }: { draft: Draft }) {
       ),
     },
     {
-      name: t.inbox.sentBy,
+      name: t.inbox.sentFrom,
       value: text(
         <>
           <span className="mono">{draft.action}</span>
@@ -110,7 +110,7 @@ export function Origin({ draft }: { draft: Draft }) {
         </>,
       ),
     },
-    ...(waits ? [{ name: t.inbox.mayApprove, value: text(approvers) }] : []),
+    ...(waits ? [{ name: t.inbox.canApprove, value: text(approvers) }] : []),
     ...(waits ? [{ name: "expires", value: <Until at={draft.expires_at} over="expired" /> }] : []),
     ...(waits && draft.awaited
       ? [{ name: t.inbox.itsRun, value: text(t.inbox.waitsForYourAnswerAnd) }]

@@ -37,7 +37,7 @@ export function Panes({ list, children, isOpen, tab, answersKeys }: Props) {
           id="chosen"
           tabIndex={-1}
           component="section"
-          aria-label={t.inbox.whatWasChosen}
+          aria-label={t.inbox.selectedItem}
           data-keys={answersKeys ? "answer" : undefined}
         >
           {children}

@@ -28,20 +28,20 @@ const MOST_SECONDS = 2592000;
 const MOST_MINUTES = MOST_SECONDS / MINUTE;
 
 export function describePolicy(policy: StoredPolicy): string {
-  const whom = policy.roles.length ? policy.roles.join(" or ") : t.inbox.operatorOrMore;
+  const whom = policy.roles.length ? policy.roles.join(" or ") : t.inbox.operatorOrHigher;
   const who = policy.approvers === 1
-    ? t.inbox.onePersonWhoIs(whom)
-    : t.inbox.personWhoAre(policy.approvers, whom);
+    ? t.inbox.onePersonWithTheRole(whom)
+    : t.inbox.personWithTheRole(policy.approvers, whom);
   const author = policy.author_may_approve
-    ? t.inbox.whoeverWroteItMayBe
-    : t.inbox.whoeverWroteItMayNot;
+    ? t.inbox.theAuthorCanBeOne
+    : t.inbox.theAuthorCannotApprove;
   const time = policy.draft_seconds
-    ? t.inbox.itWaitsFor(formatDuration(policy.draft_seconds))
-    : t.inbox.itWaitsAsLongAs;
+    ? t.inbox.itExpiresAfter(formatDuration(policy.draft_seconds))
+    : t.inbox.itExpiresAsConfiguredFor;
   const held = policy.held_seconds
-    ? t.inbox.aWriteOfARun(formatDuration(policy.held_seconds))
-    : t.inbox.aWriteOfARunWaits;
-  return t.inbox.aDraftLeavesWhenAgreed(who, author, time, held);
+    ? t.inbox.aWriteThatARun(formatDuration(policy.held_seconds))
+    : t.inbox.aWriteThatARunWaits;
+  return t.inbox.aDraftIsSentWhen(who, author, time, held);
 }
 
 export function Policy() {
@@ -51,7 +51,7 @@ export function Policy() {
   return (
     <Stack gap="sm">
       <Group justify="space-between">
-        <Title order={2} size="h4">{t.inbox.whoMayApprove}</Title>
+        <Title order={2} size="h4">{t.inbox.approvalPolicy}</Title>
         <CopyAs
           operations={[{
             label: t.inbox.readThePolicy,
@@ -72,7 +72,7 @@ export function Policy() {
                 ? (
                   <Group>
                     <Button variant="default" onClick={() => setChanging(true)}>
-                      {t.inbox.changeIt}
+                      {t.inbox.change}
                     </Button>
                   </Group>
                 )
@@ -98,7 +98,7 @@ function PolicyForm({ policy, onDone }: { policy: StoredPolicy; onDone: () => vo
     try {
       await client.PUT("/api/v1/approval-policy", { body: draftPolicy });
       await refresh("/api/v1/approval-policy");
-      notifyDone(t.inbox.keptItHoldsForEvery);
+      notifyDone(t.inbox.savedItAppliesToEvery);
       onDone();
     } catch (refusal) {
       setProblem(refusal);
@@ -115,15 +115,15 @@ function PolicyForm({ policy, onDone }: { policy: StoredPolicy; onDone: () => vo
     >
       <Stack gap="md" maw={460}>
         <NumberInput
-          label={t.inbox.howManyMustAgree}
+          label={t.inbox.approvalsRequired}
           min={1}
           max={5}
           value={draftPolicy.approvers}
           onChange={(value) => put({ approvers: Number(value) || 1 })}
         />
         <Checkbox.Group
-          label={t.inbox.whoseAgreementCounts}
-          description={t.inbox.noneChosenEverybodyWhoMay}
+          label={t.inbox.whoCanApprove}
+          description={t.inbox.noneSelectedEveryoneWhoCan}
           value={draftPolicy.roles}
           onChange={(roles) => put({ roles: roles as StoredPolicy["roles"] })}
         >
@@ -132,13 +132,13 @@ function PolicyForm({ policy, onDone }: { policy: StoredPolicy; onDone: () => vo
           </Group>
         </Checkbox.Group>
         <Switch
-          label={t.inbox.whoeverWroteItMayAgree}
+          label={t.inbox.theAuthorCanApprove}
           checked={draftPolicy.author_may_approve}
           onChange={(event) => put({ author_may_approve: event.currentTarget.checked })}
         />
         <NumberInput
-          label={t.inbox.minutesThatADraftWaits}
-          description={t.inbox.emptyAsTheInstallationSays}
+          label={t.inbox.minutesUntilADraftExpires}
+          description={t.inbox.emptyTheDefaultOfThe}
           min={1}
           max={MOST_MINUTES}
           value={draftPolicy.draft_seconds ? draftPolicy.draft_seconds / MINUTE : ""}
@@ -148,8 +148,8 @@ function PolicyForm({ policy, onDone }: { policy: StoredPolicy; onDone: () => vo
             })}
         />
         <NumberInput
-          label={t.inbox.hoursThatAWriteOf}
-          description={t.inbox.emptyAsTheInstallationSaysWhich}
+          label={t.inbox.hoursUntilAWriteOf}
+          description={t.inbox.emptyTheDefaultOfTheInstallation}
           min={1}
           max={MOST_SECONDS / HOUR}
           value={draftPolicy.held_seconds ? draftPolicy.held_seconds / HOUR : ""}
@@ -160,8 +160,8 @@ function PolicyForm({ policy, onDone }: { policy: StoredPolicy; onDone: () => vo
         />
         {problem ? <ProblemNote problem={problem} /> : null}
         <Group gap="xs">
-          <Button type="submit" loading={busy}>{t.inbox.keepIt}</Button>
-          <Button variant="default" onClick={onDone}>{t.inbox.leaveItAsItIs}</Button>
+          <Button type="submit" loading={busy}>{t.inbox.keepDraft}</Button>
+          <Button variant="default" onClick={onDone}>{t.inbox.cancel}</Button>
         </Group>
       </Stack>
     </form>

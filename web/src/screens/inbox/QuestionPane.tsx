@@ -49,7 +49,7 @@ export function QuestionPane(props: Props) {
 }
 
 function describeTimeout(usual: unknown): string {
-  if (usual === null || usual === undefined) return t.inbox.itsStepFails;
+  if (usual === null || usual === undefined) return t.inbox.theStepFails;
   return t.inbox.theAnswerIs(
     escapeInvisible(typeof usual === "object" ? JSON.stringify(usual) : String(usual)),
   );
@@ -58,7 +58,7 @@ function describeTimeout(usual: unknown): string {
 function Facts({ question }: { question: Question }) {
   const lines = [
     {
-      name: t.inbox.askedBy,
+      name: t.inbox.requestedBy,
       value: (
         <Text size="sm" className="wrap-anywhere" component="div">
           <Anchor
@@ -79,10 +79,10 @@ function Facts({ question }: { question: Question }) {
       ),
     },
     {
-      name: t.inbox.mayAnswer,
+      name: t.inbox.canAnswer,
       value: (
         <Text size="sm">
-          {question.roles ? question.roles.join(" or ") : t.inbox.anybodyWhoIsOperatorOr}
+          {question.roles ? question.roles.join(" or ") : t.inbox.anyoneWithTheRoleOperator}
         </Text>
       ),
     },
@@ -121,7 +121,9 @@ function Answering({ question, onAnswered }: Props) {
         decision === "approved" && form ? answer : undefined,
       );
       notifyDone(
-        decision === "approved" ? t.inbox.approvedTheRunGoesOn : t.inbox.declinedTheRunHasYour,
+        decision === "approved"
+          ? t.inbox.approvedTheRunContinuesWith
+          : t.inbox.declinedTheRunReceivedYour,
       );
       onAnswered();
     } catch (refusal) {
@@ -131,8 +133,10 @@ function Answering({ question, onAnswered }: Props) {
     }
   };
   const decline = async () => {
-    const message = t.inbox.theRunGetsYourAnswer;
-    if (await ask({ title: t.inbox.declineThis, message, yes: t.inbox.decline, dangerous: true })) {
+    const message = t.inbox.theRunReceivesYourAnswer;
+    if (
+      await ask({ title: t.inbox.declineThis2, message, yes: t.inbox.decline2, dangerous: true })
+    ) {
       await say("declined");
     }
   };
@@ -146,9 +150,9 @@ function Answering({ question, onAnswered }: Props) {
   );
   if (held) return <SendingNote held={held} />;
   if (!may) {
-    const whom = question.roles ? question.roles.join(" or ") : t.inbox.operatorOrMore;
+    const whom = question.roles ? question.roles.join(" or ") : t.inbox.operatorOrHigher;
     return (
-      <Text size="sm" c="dimmed">{t.inbox.yourRoleHereMayLookAnsweringTakes(who.role, whom)}</Text>
+      <Text size="sm" c="dimmed">{t.inbox.yourRoleCanOnlyViewAnswering2(who.role, whom)}</Text>
     );
   }
   return (
@@ -182,7 +186,7 @@ function Answering({ question, onAnswered }: Props) {
             disabled={busy}
             onClick={() => void decline()}
           >
-            {t.inbox.decline} <Kbd size="xs" ml={6} visibleFrom="sm">D</Kbd>
+            {t.inbox.decline2} <Kbd size="xs" ml={6} visibleFrom="sm">D</Kbd>
           </Button>
         </Group>
       </Stack>
@@ -193,7 +197,7 @@ function Answering({ question, onAnswered }: Props) {
 async function fetchAnswer(question: Question) {
   try {
     await answerQuestion(question, "approved");
-    return { tone: "good", text: t.inbox.approvedTheRunGoesOn2 } as const;
+    return { tone: "good", text: t.inbox.approvedTheRunContinues } as const;
   } catch (problem) {
     return { tone: "bad", text: sentence(problem) } as const;
   }
@@ -204,7 +208,7 @@ function findingsOf(problem: unknown): Finding[] {
   if (!(problem instanceof Problem)) return [];
   return problem.findings.map(({ pointer, detail, suggestion, code }) => ({
     pointer: pointer.replace(/^\/answer/, ""),
-    detail: code === "required" ? t.inbox.thisIsAskedFor : detail,
+    detail: code === "required" ? t.inbox.thisFieldIsRequired : detail,
     level: "error",
     ...(suggestion ? { suggestion } : {}),
   }));

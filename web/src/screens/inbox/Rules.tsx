@@ -26,7 +26,7 @@ export function Rules() {
   return (
     <Stack gap="xl">
       <Stack gap="sm">
-        <Title order={2} size="h4">{t.inbox.whatMayGoByItself}</Title>
+        <Title order={2} size="h4">{t.inbox.standingRules}</Title>
         <QueryResult of={query}>
           {({ rules }) => {
             const standing = SHOWN.flatMap((status) =>
@@ -46,8 +46,8 @@ export function Rules() {
                 </>
               )
               : (
-                <Empty icon={Repeat} title={t.inbox.nothingGoesByItself}>
-                  {t.inbox.whenFiveDraftsOfThe}
+                <Empty icon={Repeat} title={t.inbox.noStandingRules}>
+                  {t.inbox.afterFiveDraftsOfThe}
                 </Empty>
               );
           }}
@@ -61,8 +61,8 @@ export function Rules() {
 const story = (rule: Rule) =>
   rule.status === "proposed"
     ? t.inbox.draftsOfThisShapeWere(rule.seen)
-    : t.inbox.somebodyLetTheseGoAn(
-      rule.decided_at ? formatRelative(rule.decided_at) : t.inbox.before,
+    : t.inbox.allowedEditingOrDiscardingA(
+      rule.decided_at ? formatRelative(rule.decided_at) : t.inbox.earlier,
     );
 
 function facts(rule: Rule) {
@@ -71,9 +71,9 @@ function facts(rule: Rule) {
   return [
     { name: t.inbox.onlyTo, value: text(goes) },
     ...(always.length ? [{ name: t.inbox.alwaysWith, value: text(always.join("\n")) }] : []),
-    { name: t.inbox.mayDiffer, value: text(t.inbox.theWordingAndNothingElse) },
+    { name: t.inbox.canVary, value: text(t.inbox.onlyTheText) },
     ...(rule.status === "active"
-      ? [{ name: t.inbox.letGoSoFar, value: text(String(rule.uses ?? 0)) }]
+      ? [{ name: t.inbox.sentSoFar, value: text(String(rule.uses ?? 0)) }]
       : []),
   ];
 }
@@ -99,7 +99,7 @@ function RuleCard({ rule }: { rule: Rule }) {
           <Name rule={rule} />
           <Status
             value={rule.status}
-            label={rule.status === "active" ? t.inbox.inForce : undefined}
+            label={rule.status === "active" ? t.inbox.active : undefined}
           />
         </Group>
         <Text size="sm" c="dimmed">{story(rule)}</Text>
@@ -131,7 +131,7 @@ function RuleActions({ rule }: { rule: Rule }) {
         body: {} as never,
       });
       await look();
-    }, t.inbox.withdrawnEveryDraftWaitsFor);
+    }, t.inbox.withdrawnEveryDraftNeedsApproval);
   if (rule.status === "active") {
     return mayWithdraw
       ? (
@@ -144,22 +144,22 @@ function RuleActions({ rule }: { rule: Rule }) {
       : null;
   }
   if (!mayDecide) {
-    return <Text size="sm" c="dimmed">{t.inbox.yourRoleHereMayLookLetting(who.role)}</Text>;
+    return <Text size="sm" c="dimmed">{t.inbox.yourRoleCanOnlyViewAllowing(who.role)}</Text>;
   }
   return (
     <Group gap="xs">
       <Button
         loading={busy}
-        onClick={() => void decide("accept", t.inbox.suchDraftsLeaveByThemselves)}
+        onClick={() => void decide("accept", t.inbox.suchDraftsAreSentAutomatically)}
       >
-        {t.inbox.letTheseGoByThemselves}
+        {t.inbox.sendTheseAutomatically}
       </Button>
       <Button
         variant="default"
         disabled={busy}
-        onClick={() => void decide("decline", t.inbox.eachOneKeepsWaitingFor)}
+        onClick={() => void decide("decline", t.inbox.eachOneStillNeedsApproval)}
       >
-        {t.inbox.keepAskingMe}
+        {t.inbox.keepAsking}
       </Button>
     </Group>
   );
@@ -169,7 +169,7 @@ function EndedRules({ rules }: { rules: Rule[] }) {
   return (
     <details>
       <summary>
-        <Text span size="sm" c="dimmed">{t.inbox.rulesThatEnded(rules.length)}</Text>
+        <Text span size="sm" c="dimmed">{t.inbox.endedRules(rules.length)}</Text>
       </summary>
       <Stack gap="xs" mt="sm">
         {rules.map((rule) => (

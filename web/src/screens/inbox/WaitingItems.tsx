@@ -82,7 +82,7 @@ function ItemPanes({ items, isFresh, chosen, onKeys }: ItemPanesProps) {
             items={items}
             chosen={item?.id}
             tab={undefined}
-            label={t.inbox.whatWaits}
+            label={t.inbox.waitingItems}
           />
         }
       >
@@ -126,8 +126,8 @@ export function Elsewhere({ id }: { id: string }) {
   if (problem) {
     return (
       <>
-        <Text size="sm" mb="sm">{t.inbox.thisDoesNotWaitAny}</Text>
-        <Anchor component={Link} to="/inbox" size="sm">{t.inbox.seeWhatWaits}</Anchor>
+        <Text size="sm" mb="sm">{t.inbox.thisIsNoLongerWaiting}</Text>
+        <Anchor component={Link} to="/inbox" size="sm">{t.inbox.showWaitingItems}</Anchor>
         {problem instanceof Problem && problem.status === 404
           ? null
           : <ProblemNote problem={problem} />}
@@ -220,16 +220,16 @@ function useKeys(given: Keys): void {
 
 function Nothing() {
   return (
-    <Empty icon={InboxIcon} title={t.inbox.nothingWaitsForYou}>
-      <Text size="sm" mb="sm">{t.inbox.whatNeedsAPersonAppears}</Text>
+    <Empty icon={InboxIcon} title={t.inbox.nothingIsWaitingForYou}>
+      <Text size="sm" mb="sm">{t.inbox.itemsThatNeedAPerson}</Text>
       <List size="sm" ta="left" spacing={6}>
         <List.Item>{t.inbox.aWhenAnAutomationOr(<b>{t.inbox.draft2}</b>)}</List.Item>
         <List.Item>{t.inbox.aWhenAPlanAsks(<b>{t.inbox.question2}</b>)}</List.Item>
-        <List.Item>{t.inbox.aWhenAProgramCreated(<b>{t.inbox.consent2}</b>)}</List.Item>
-        <List.Item>{t.inbox.aThatNobodyHasSaid(<b>{t.inbox.failure2}</b>)}</List.Item>
+        <List.Item>{t.inbox.aWhenAProgramCreates(<b>{t.inbox.consentRequest}</b>)}</List.Item>
+        <List.Item>{t.inbox.aThatNobodyHasAcknowledged(<b>{t.inbox.failure2}</b>)}</List.Item>
       </List>
       <Text size="sm" mt="sm">
-        {t.inbox.whatTheyWriteWithIs(
+        {t.inbox.connectTheAccountsTheyUse(
           <Anchor component={Link} to="/integrations" size="sm">{t.inbox.integrations}</Anchor>,
         )}
       </Text>

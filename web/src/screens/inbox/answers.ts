@@ -40,19 +40,19 @@ export function describeConfirmation(
   answer: Pick<Confirmed, "status" | "outcome" | "error" | "approvals" | "needed">,
 ): Outcome {
   if (answer.status === "approved") {
-    const text = t.inbox.youHaveAgreedOfHave(answer.approvals, answer.needed);
+    const text = t.inbox.youApprovedOfApprovalsSo(answer.approvals, answer.needed);
     return { tone: "good", text };
   }
   if (answer.outcome === "unknown") {
     return {
       tone: "doubt",
-      text: t.inbox.itIsNotKnownWhether(detailOf(answer.error)),
+      text: t.inbox.itIsUnknownWhetherIt(detailOf(answer.error)),
     };
   }
   if (answer.status === "failed") {
     return { tone: "bad", text: t.inbox.itCouldNotBeSent(detailOf(answer.error)) };
   }
-  return { tone: "good", text: t.inbox.sentExactlyAsItWas };
+  return { tone: "good", text: t.inbox.sentExactlyAsShown };
 }
 
 /** The outcome of several as text. */
@@ -61,11 +61,11 @@ export function describeBatch(results: Results): Outcome {
   const [sent, agreed, failed] = [of("confirmed"), of("approved"), of("failed")];
   const text = [t.inbox.ofWereSent(sent.length, results.length)];
   if (agreed.length) {
-    text.push(t.inbox.waitsForOthersToAgree(agreed.length));
+    text.push(t.inbox.needsFurtherApprovals(agreed.length));
   }
   const doubtful = failed.filter((one) => one.outcome === "unknown").length;
-  if (doubtful) text.push(t.inbox.ofItIsNotKnown(doubtful));
-  if (failed.length) text.push(t.inbox.theFirstThatWasNot(detailOf(failed[0]!.error)));
+  if (doubtful) text.push(t.inbox.forItIsUnknownWhether(doubtful));
+  if (failed.length) text.push(t.inbox.firstOneNotSent(detailOf(failed[0]!.error)));
   return { tone: doubtful ? "doubt" : failed.length ? "bad" : "good", text: text.join(" ") };
 }
 
@@ -79,7 +79,7 @@ export async function confirm(draft: Draft): Promise<Outcome> {
     acknowledge(draft.id, "approved");
     return describeConfirmation(data!);
   } catch (problem) {
-    return { tone: "bad", text: t.inbox.nothingWasSentByThis(sentence(problem)) };
+    return { tone: "bad", text: t.inbox.nothingWasSent(sentence(problem)) };
   } finally {
     void look();
   }
@@ -105,7 +105,7 @@ export async function confirmAll(drafts: Draft[]): Promise<Outcome> {
     });
     return { ...describeBatch(results), each };
   } catch (problem) {
-    return { tone: "bad", text: t.inbox.nothingWasSentByThis(sentence(problem)) };
+    return { tone: "bad", text: t.inbox.nothingWasSent(sentence(problem)) };
   } finally {
     void look();
   }
@@ -135,7 +135,7 @@ export async function discardAll(drafts: Draft[], reason: string): Promise<strin
   return t.inbox.ofWereDiscarded(
     done.length,
     results.length,
-    failed ? t.inbox.theFirstThatWasNot2(detailOf(failed.error)) : "",
+    failed ? t.inbox.firstOneNotDiscarded(detailOf(failed.error)) : "",
   );
 }
 

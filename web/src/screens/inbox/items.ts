@@ -102,19 +102,19 @@ export function titleOf(item: Item): string {
     case "draft":
       return item.draft.preview;
     case "batch":
-      return t.inbox.draftsOfOneTurn(item.drafts.length);
+      return t.inbox.draftsOfOneStep(item.drafts.length);
     case "question":
       return item.question.title;
     case "consent":
       if (item.consent.run_id) {
-        return t.inbox.wantsToRepeatAnEarlier(item.consent.name ?? t.inbox.anAutomation);
+        return t.inbox.repeatAnEarlierRun(item.consent.name ?? t.inbox.anAutomation);
       }
       return `${item.consent.name ?? t.inbox.anAutomation} ${
-        item.consent.agreed_version ? t.inbox.wantsToDoMore : t.inbox.waitsForYourConsent
+        item.consent.agreed_version ? t.inbox.asksForMorePermissions : t.inbox.needsYourConsent
       }`;
     case "failure":
       return item.failing.state === "paused" && item.failing.paused_reason === "failures"
-        ? t.inbox.wasPausedItKeptFailing(item.failing.name)
+        ? t.inbox.wasPausedAfterRepeatedFailures(item.failing.name)
         : t.inbox.failed(item.failing.name);
   }
 }
@@ -130,7 +130,7 @@ export const KIND_LABELS: Record<Item["kind"], string> = {
 /** The outcome of a discarded, sent or doubtful draft as badge text and tone. */
 export function describeDraftOutcome(draft: Pick<Draft, "status" | "outcome">): string {
   if (draft.status === "confirmed") return "sent";
-  if (draft.outcome === "unknown") return t.inbox.mayHaveLeft;
+  if (draft.outcome === "unknown") return t.inbox.mayHaveBeenSent;
   if (draft.status === "failed") return t.inbox.notSent;
   return humanize(draft.status);
 }

@@ -31,13 +31,13 @@ export const isAnswer = (action: KeyAction) => action === "approve" || action ==
 
 /** The shortcuts as help text. */
 export const KEYS: { keys: string[]; text: string }[] = [
-  { keys: ["J", "K"], text: t.inbox.goDownAndUpThe },
-  { keys: ["A"], text: t.inbox.approveItLeavesAfterFive },
-  { keys: ["E"], text: t.inbox.editTheWordsFirst },
+  { keys: ["J", "K"], text: t.inbox.moveDownAndUpThe },
+  { keys: ["A"], text: t.inbox.approveItIsSentAfter },
+  { keys: ["E"], text: t.inbox.editTheTextFirst },
   { keys: ["D"], text: t.inbox.discardOrDecline },
-  { keys: ["U"], text: t.inbox.undoAnApprovalThatHas },
-  { keys: ["Enter"], text: t.inbox.openWhatIsChosen },
-  { keys: ["?"], text: t.inbox.showTheseKeys },
+  { keys: ["U"], text: t.inbox.undoAnApprovalBeforeIt },
+  { keys: ["Enter"], text: t.inbox.openTheSelectedItem },
+  { keys: ["?"], text: t.inbox.showKeyboardShortcuts },
 ];
 
 export type Pressed = {

@@ -46,7 +46,7 @@ export function describePattern(
   const towards = RECEIVERS.filter((name) => names.includes(name));
   const fixed = names.filter((name) => !RECEIVERS.includes(name));
   return {
-    goes: towards.map(one).join("; ") || t.inbox.whereTheActionItselfDecides,
+    goes: towards.map(one).join("; ") || t.inbox.whereverTheActionSendsIt,
     always: fixed.map((name) =>
       `${humanize(name)}: ${escapeInvisible(formatValue(pattern[name]))}`
     ),

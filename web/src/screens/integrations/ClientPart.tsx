@@ -30,17 +30,17 @@ export function ClientPart({ one, provider }: { one: Integration; provider: Prov
       await refresh("/api/v1/oauth-clients", "/api/v1/integrations");
     });
     if (!done) return;
-    notifyDone(t.integrations.everybodyHereCanSignIn(there));
+    notifyDone(t.integrations.membersCanNowSignIn(there));
     setSecret("");
   };
   return (
-    <Part title={t.integrations.signingInAt(there)}>
+    <Part title={t.integrations.oauthClientFor(there)}>
       <Stack gap="sm">
         <Text size="sm">
           {provider.has_client
-            ? t.integrations.aClientIsSetMembers
-            : t.integrations.nobodyCanSignInYet(there)}
-          {also.length ? t.integrations.theSameClientServes(also.join(" and ")) : ""}
+            ? t.integrations.aClientIsConfiguredMembers
+            : t.integrations.signInIsNotAvailable(there)}
+          {also.length ? t.integrations.theSameClientIsUsed(also.join(" and ")) : ""}
         </Text>
         <List type="ordered" size="sm" spacing="xs">
           <List.Item>
@@ -50,7 +50,7 @@ export function ClientPart({ one, provider }: { one: Integration; provider: Prov
               <CopyIcon text={provider.redirect_url} label={t.integrations.copyTheAddress} />
             </Group>
           </List.Item>
-          <List.Item>{t.integrations.giveTheClientIdAnd}</List.Item>
+          <List.Item>{t.integrations.enterTheClientIdAnd}</List.Item>
         </List>
         <form
           onSubmit={(event) => void submit(event)}
@@ -81,9 +81,7 @@ export function ClientPart({ one, provider }: { one: Integration; provider: Prov
               w="fit-content"
               variant={provider.has_client ? "default" : "filled"}
             >
-              {provider.has_client
-                ? t.integrations.useThisClientInstead
-                : t.integrations.keepThisClient}
+              {provider.has_client ? t.integrations.replaceClient : t.integrations.saveClient}
             </Button>
           </Stack>
         </form>

@@ -28,7 +28,7 @@ export function ConnectAccount({ one }: { one: Integration }) {
   const [open, setOpen] = useState(false);
   if (one.auth !== "oauth" && one.auth !== "token") {
     return one.state === "ready" ? null : (
-      <Part title={t.integrations.howItIsSetUp}>
+      <Part title={t.integrations.setup}>
         <Text size="sm">{one.how}</Text>
       </Part>
     );
@@ -36,7 +36,7 @@ export function ConnectAccount({ one }: { one: Integration }) {
   if (!may) {
     return (
       <Part title={t.integrations.connect}>
-        <Text size="sm" c="dimmed">{t.integrations.yourRoleHereDoesNot}</Text>
+        <Text size="sm" c="dimmed">{t.integrations.yourRoleCannotConnectAccounts}</Text>
       </Part>
     );
   }
@@ -54,11 +54,11 @@ export function ConnectAccount({ one }: { one: Integration }) {
       {ready && one.auth === "oauth" && one.fields.length
         ? (
           <Part title={t.integrations.whatToFollow}>
-            <Fields one={one} done={t.integrations.kept} text={t.integrations.keepThis} />
+            <Fields one={one} done={t.integrations.saved} text={t.integrations.save} />
           </Part>
         )
         : null}
-      <Part title={one.connection ? t.integrations.connectAgain : t.integrations.connect}>
+      <Part title={one.connection ? t.integrations.reconnect2 : t.integrations.connect}>
         {ready
           ? (
             <>
@@ -68,7 +68,7 @@ export function ConnectAccount({ one }: { one: Integration }) {
                 onClick={() => setOpen(!open)}
                 aria-expanded={open}
               >
-                {t.integrations.connectAgainOrWithAnother}
+                {t.integrations.reconnectOrConnectAnotherAccount}
               </Button>
               <Collapse expanded={open}>
                 <Stack pt="md">{way}</Stack>
@@ -91,13 +91,13 @@ function SignIn({ one }: { one: Integration }) {
       });
       // Only http(s) URLs are opened, whatever a manifest says.
       if (!data || !/^https?:\/\//.test(data.sign_in_url)) {
-        throw new Error(t.integrations.thereIsNoAddressTo);
+        throw new Error(t.integrations.noSignInAddress);
       }
       location.assign(data.sign_in_url);
     });
   return (
     <Button loading={busy} onClick={() => void go()}>
-      {one.connection ? t.integrations.connectAgain : t.integrations.connect}
+      {one.connection ? t.integrations.reconnect2 : t.integrations.connect}
     </Button>
   );
 }
@@ -154,7 +154,7 @@ function Fields({ one, done, text }: { one: Integration; done: string; text?: st
         ))}
         {problem && !atFields ? <ProblemNote problem={problem} /> : null}
         <Button type="submit" loading={busy} w="fit-content">
-          {text ?? (one.connection ? t.integrations.connectAgain : t.integrations.connect)}
+          {text ?? (one.connection ? t.integrations.reconnect2 : t.integrations.connect)}
         </Button>
       </Stack>
     </form>

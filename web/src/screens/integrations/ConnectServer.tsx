@@ -19,9 +19,9 @@ import { t } from "../../strings";
 
 type Auth = "none" | "bearer" | "oauth";
 const WAYS = [
-  { value: "none", label: t.integrations.nobodyIsAskedWhoThey },
+  { value: "none", label: t.integrations.noAuthentication },
   { value: "bearer", label: t.integrations.withAToken },
-  { value: "oauth", label: t.integrations.bySigningInThere },
+  { value: "oauth", label: t.integrations.oauthSignIn },
 ];
 const EMPTY = { alias: "", server_url: "", auth: "none" as Auth, token: "", agree: false };
 
@@ -48,7 +48,7 @@ export function ConnectServer({ opened, onClose, onMade }: Props) {
     });
   };
   return (
-    <Modal opened={opened} onClose={onClose} title={t.integrations.connectAToolServer} centered>
+    <Modal opened={opened} onClose={onClose} title={t.integrations.connectAnMcpServer} centered>
       <form
         onSubmit={(event) =>
           void submit(event)}
@@ -56,7 +56,7 @@ export function ConnectServer({ opened, onClose, onMade }: Props) {
         <Stack>
           <TextInput
             label={t.integrations.name}
-            description={t.integrations.itsToolsAreCalledName}
+            description={t.integrations.itsToolsAreNamedName}
             required
             value={given.alias}
             error={refusal.at("alias")}
@@ -74,7 +74,7 @@ export function ConnectServer({ opened, onClose, onMade }: Props) {
               change({ server_url: event.currentTarget.value })}
           />
           <Select
-            label={t.integrations.howOneIsLetIn}
+            label={t.integrations.authentication}
             data={WAYS}
             value={given.auth}
             allowDeselect={false}
@@ -94,9 +94,9 @@ export function ConnectServer({ opened, onClose, onMade }: Props) {
             )
             : null}
           <Checkbox
-            label={t.integrations.agreeToTheToolsThat}
+            label={t.integrations.agreeToItsCurrentTools}
             checked={given.agree}
-            description={t.integrations.otherwiseEachWaitsUntilSomebody}
+            description={t.integrations.otherwiseEachToolWaitsFor}
             onChange={(event) => change({ agree: event.currentTarget.checked })}
           />
           {refusal.rest ? <ProblemNote problem={refusal.rest} /> : null}

@@ -9,7 +9,7 @@ import { t } from "../../strings";
 
 export function Facts({ one }: { one: Integration }) {
   const health = one.connection;
-  const pairs: [string, ReactNode][] = [[t.integrations.does, abilities(one)], [
+  const pairs: [string, ReactNode][] = [[t.integrations.functions, abilities(one)], [
     t.integrations.quality,
     t.integrations.tier(one.tier),
   ]];
@@ -19,19 +19,19 @@ export function Facts({ one }: { one: Integration }) {
       t.integrations.belongsTo,
       health.owner === "workspace" ? t.integrations.theWorkspaceEveryMembers : "you",
     ]);
-    pairs.push([t.integrations.health, describeHealth(one)]);
-    pairs.push([t.integrations.lastWorked2, <Timestamp key="ok" at={health.last_ok_at} />]);
+    pairs.push([t.integrations.status, describeHealth(one)]);
+    pairs.push([t.integrations.lastSuccess, <Timestamp key="ok" at={health.last_ok_at} />]);
     if (health.last_failed_at) {
-      pairs.push([t.integrations.lastFailed, <Timestamp key="bad" at={health.last_failed_at} />]);
+      pairs.push([t.integrations.lastFailure, <Timestamp key="bad" at={health.last_failed_at} />]);
     }
-    if (health.scopes.length) pairs.push([t.integrations.agreedTo, health.scopes.join(", ")]);
+    if (health.scopes.length) pairs.push([t.integrations.consent, health.scopes.join(", ")]);
     const settings = health.settings as Record<string, unknown>;
     for (const { name, label } of one.fields) {
       if (settings[name] !== undefined) pairs.push([label, String(settings[name])]);
     }
   }
   return (
-    <Part title={health ? t.integrations.thisConnection : t.integrations.whatItDoes}>
+    <Part title={health ? t.integrations.connection : t.integrations.whatItDoes}>
       <Grid gap="xs" component="dl" m={0}>
         {pairs.map(([name, held]) => (
           <Fragment key={name}>

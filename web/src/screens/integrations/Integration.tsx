@@ -33,9 +33,9 @@ export default function Integration() {
         if (one) return <Found one={one} />;
         return (
           <>
-            <PageHead title={t.integrations.noSuchIntegration} back={BACK} />
-            <Empty icon={Compass} title={t.integrations.thereIsNoIntegrationCalled(source)}>
-              {t.integrations.itMayComeWithA}
+            <PageHead title={t.integrations.integrationNotFound} back={BACK} />
+            <Empty icon={Compass} title={t.integrations.thereIsNoIntegrationNamed(source)}>
+              {t.integrations.itMayBePartOf}
             </Empty>
           </>
         );
@@ -65,7 +65,7 @@ function Found({ one }: { one: One }) {
           <>
             <CopyAs
               operations={[{
-                label: t.integrations.testTheConnection,
+                label: t.integrations.testConnection,
                 operation: {
                   method: "POST",
                   path: `/api/v1/integrations/${one.name}/test`,
@@ -87,7 +87,7 @@ function Found({ one }: { one: One }) {
         {mayConnect && own && one.prompts_over === "chat" ? <ChatPart one={one} /> : null}
         {one.prompts_over === "account" && one.connection
           ? (
-            <Part title={t.integrations.yourDecisionsIn(one.label)}>
+            <Part title={t.integrations.decideIn(one.label)}>
               <SlackLink />
             </Part>
           )
@@ -105,7 +105,7 @@ function ConnectionProblem({ one }: { one: One }) {
   const named = one.account ? `${one.label} (${one.account})` : one.label;
   return (
     <Alert color="red" variant="light" icon={<TriangleAlert size={16} />} role="status">
-      {one.state === "reconnect" ? t.integrations.hasToBeConnectedAgain(named) : ""}
+      {one.state === "reconnect" ? t.integrations.mustBeConnectedAgainAutomations(named) : ""}
       {error ? `${error.detail} ${one.state === "reconnect" ? "" : error.suggestion ?? ""}` : ""}
     </Alert>
   );
@@ -121,14 +121,14 @@ function Sharing({ one, own }: { one: One; own: boolean }) {
     const sure = await confirm(
       shared
         ? {
-          title: t.integrations.withdrawFromTheWorkspace(one.label),
+          title: t.integrations.stopSharingWithTheWorkspace(one.label),
           message: t.integrations.onlyTheMemberWhoConnected,
-          yes: t.integrations.withdraw,
+          yes: t.integrations.stopSharing,
           dangerous: true,
         }
         : {
           title: t.integrations.shareWithTheWorkspace(one.label),
-          message: t.integrations.automationsOfEveryMemberMay(
+          message: t.integrations.automationsOfEveryMemberCan(
             one.account || t.integrations.thisAccount,
           ),
           yes: t.integrations.share,
@@ -140,12 +140,12 @@ function Sharing({ one, own }: { one: One; own: boolean }) {
       if (shared) await client.DELETE(way, path);
       else await client.POST(way, { ...path, body: {} });
       await refresh("/api/v1/integrations");
-    }, shared ? t.integrations.itIsNotSharedAny : t.integrations.itBelongsToTheWorkspace);
+    }, shared ? t.integrations.itIsNoLongerShared : t.integrations.itIsSharedWithThe);
   };
   if (!shared && !own) return null;
   return (
     <Button variant="default" loading={busy} onClick={() => void change()}>
-      {shared ? t.integrations.withdrawFromTheWorkspace2 : t.integrations.shareWithTheWorkspace2}
+      {shared ? t.integrations.stopSharingWithTheWorkspace2 : t.integrations.shareWithTheWorkspace2}
     </Button>
   );
 }
@@ -161,8 +161,8 @@ function IntegrationActions({ one }: { one: One }) {
         body: {},
       });
       await refresh("/api/v1/integrations");
-      if (data?.works) notifyDone(t.integrations.works2(one.label));
-      else notifyProblem(new Error(data?.problem?.detail ?? t.integrations.itDidNotAnswer));
+      if (data?.works) notifyDone(t.integrations.works(one.label));
+      else notifyProblem(new Error(data?.problem?.detail ?? t.integrations.noResponse));
     });
   const end = async () => {
     const sure = await confirm({
@@ -182,7 +182,7 @@ function IntegrationActions({ one }: { one: One }) {
   return (
     <Group gap="xs">
       <Button variant="default" loading={busy} onClick={() => void test()}>
-        {t.integrations.testTheConnection}
+        {t.integrations.testConnection}
       </Button>
       <Button variant="subtle" color="red" onClick={() => void end()}>
         {t.integrations.disconnect2}

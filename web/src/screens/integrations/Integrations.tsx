@@ -22,7 +22,7 @@ export default function Integrations() {
     <>
       <PageHead
         title={t.integrations.integrations}
-        sub={t.integrations.accountsOutsideEachWithA}
+        sub={t.integrations.externalAccountsEachWithYour}
         right={
           <CopyAs
             operations={[{
@@ -40,8 +40,8 @@ export default function Integrations() {
         mb="md"
         maw={360}
         leftSection={<Search size={15} aria-hidden />}
-        placeholder={t.integrations.findAnIntegration}
-        aria-label={t.integrations.findAnIntegration}
+        placeholder={t.integrations.searchIntegrations}
+        aria-label={t.integrations.searchIntegrations}
         value={search}
         onChange={(event) => change({ search: event.currentTarget.value })}
       />
@@ -52,7 +52,7 @@ export default function Integrations() {
             <Stack gap="xl">
               {found.length
                 ? null
-                : <Text c="dimmed">{t.integrations.noIntegrationIsCalledSo}</Text>}
+                : <Text c="dimmed">{t.integrations.noMatchingIntegrations}</Text>}
               {found.map(({ label, entries }) => (
                 <Box key={label} component="section" aria-label={label}>
                   <Text component="h2" fw={650} mb="sm">
@@ -95,7 +95,9 @@ function Entry({ one }: { one: Integration }) {
             ? (
               <>
                 {" "}
-                {t.integrations.lastWorked(<Timestamp at={one.connection.last_ok_at} size="xs" />)}
+                {t.integrations.lastSuccessful(
+                  <Timestamp at={one.connection.last_ok_at} size="xs" />,
+                )}
               </>
             )
             : null}

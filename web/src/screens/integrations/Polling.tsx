@@ -43,7 +43,7 @@ export function PollingPart({ one }: { one: Integration }) {
     });
   const active = reader?.state === "active";
   return (
-    <Part title={t.integrations.keepReading}>
+    <Part title={t.integrations.polling}>
       <Stack gap="sm">
         {reader
           ? (
@@ -54,16 +54,16 @@ export function PollingPart({ one }: { one: Integration }) {
               <Status value={reader.state} />
               <Text size="sm" c="dimmed">
                 {active
-                  ? t.integrations.whatIsNewIsKept(
+                  ? t.integrations.newItemsAreStoredAs(
                     capitalize(reader.triggers.map(describeTrigger).join(", and ")),
                   )
-                  : t.integrations.itDoesNotReadAt}
+                  : t.integrations.pollingIsOff}
               </Text>
             </Group>
           )
           : (
             <Text size="sm" c="dimmed" maw={620}>
-              {t.integrations.nothingIsReadFromBy(escapeInvisible(one.label))}
+              {t.integrations.isNotPolledWithPolling(escapeInvisible(one.label))}
             </Text>
           )}
         <Group gap="xs">
@@ -73,10 +73,10 @@ export function PollingPart({ one }: { one: Integration }) {
               onClick={() =>
                 void turn(
                   "watch_integration",
-                  t.integrations.isReadAgainAndAgain(one.label),
+                  t.integrations.pollingIsOn(one.label),
                 )}
             >
-              {reader ? t.integrations.goOnReading : t.integrations.keepReading}
+              {reader ? t.integrations.resumePolling : t.integrations.polling}
             </Button>
           )}
           {reader
@@ -87,10 +87,10 @@ export function PollingPart({ one }: { one: Integration }) {
                 onClick={() =>
                   void turn(
                     "unwatch_integration",
-                    t.integrations.isNotReadAnyMore(one.label),
+                    t.integrations.pollingIsOffExistingPages(one.label),
                   )}
               >
-                {t.integrations.stopReading}
+                {t.integrations.stopPolling}
               </Button>
             )
             : null}
@@ -113,16 +113,16 @@ export function ChatPart({ one }: { one: Integration }) {
       const { data } = await call("link_telegram", {});
       const answer = data as unknown as { url: string; expires_at: string };
       // Only http(s) URLs are shown as links.
-      if (!/^https:\/\//.test(answer.url)) throw new Error(t.integrations.thereIsNoAddressToOpen);
+      if (!/^https:\/\//.test(answer.url)) throw new Error(t.integrations.noAddressToOpen);
       setMade(answer);
     });
   return (
     <Part title={t.integrations.yourChat}>
       <Stack gap="sm" align="flex-start">
         <Text size="sm" c="dimmed">
-          {linked ? t.integrations.aChatIsLinkedThe : t.integrations.noChatIsLinkedYet}
+          {linked ? t.integrations.aChatIsLinkedThe : t.integrations.noChatIsLinkedThe}
         </Text>
-        {hears ? null : <Text size="sm">{t.integrations.theBotOnlyHearsYou}</Text>}
+        {hears ? null : <Text size="sm">{t.integrations.theBotReceivesMessagesOnly}</Text>}
         <Button
           variant={linked ? "default" : "filled"}
           disabled={!hears}

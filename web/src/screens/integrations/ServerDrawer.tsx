@@ -23,7 +23,7 @@ const STATUS: Record<Tool["state"], string> = {
 };
 const EFFECTS = [{ value: "read", label: t.integrations.onlyReads }, {
   value: "send",
-  label: t.integrations.changesSomething,
+  label: t.integrations.makesChanges,
 }];
 
 export function ServerDrawer({ id, onClose }: { id: string | undefined; onClose: () => void }) {
@@ -39,7 +39,7 @@ export function ServerDrawer({ id, onClose }: { id: string | undefined; onClose:
       onClose={onClose}
       position="right"
       size="lg"
-      title={problem.data?.connection.alias ?? t.integrations.toolServer}
+      title={problem.data?.connection.alias ?? t.integrations.mcpServer}
     >
       <QueryResult of={problem}>
         {(found) => <Inside connection={found} onClose={onClose} />}
@@ -59,7 +59,7 @@ function Inside({ connection: problem, onClose }: { connection: Connection; onCl
     act(async () => {
       await client.POST("/api/v1/connections/{connection_id}/harvest", { ...at, body: {} });
       await again();
-    }, t.integrations.itsToolsWereReadAgain);
+    }, t.integrations.toolsReloaded);
   const waiting = tools.filter((one) => one.state === "new" || one.state === "changed");
   const agree = (some: Tool[]) =>
     act(async () => {
@@ -76,7 +76,7 @@ function Inside({ connection: problem, onClose }: { connection: Connection; onCl
         body: { tools: [name] },
       });
       await again();
-    }, t.integrations.isRefused(name));
+    }, t.integrations.isDeclined(name));
   const effect = (tool: string, value: string | null) =>
     act(async () => {
       await client.PUT("/api/v1/connections/{connection_id}/tools/{tool}/effect", {
@@ -88,7 +88,7 @@ function Inside({ connection: problem, onClose }: { connection: Connection; onCl
   const end = async () => {
     const sure = await confirm({
       title: t.integrations.disconnect(connection.alias),
-      message: t.integrations.itsToolsAreGoneFor,
+      message: t.integrations.automationsThatUseItsTools,
       yes: t.integrations.disconnect2,
       dangerous: true,
     });
@@ -114,12 +114,12 @@ function Inside({ connection: problem, onClose }: { connection: Connection; onCl
               loading={busy}
               onClick={() => void harvest()}
             >
-              {t.integrations.readItsToolsAgain}
+              {t.integrations.reloadTools}
             </Button>
             {waiting.length > 1
               ? (
                 <Button size="xs" onClick={() => void agree(waiting)}>
-                  {t.integrations.agreeToAllThatWait(waiting.length)}
+                  {t.integrations.agreeToAllWaitingTools(waiting.length)}
                 </Button>
               )
               : null}
@@ -180,10 +180,10 @@ function ToolPart({ tool, may, agree, refuse, effect }: ToolProps) {
           <Group gap="xs" align="flex-end">
             {tool.state === "agreed"
               ? null
-              : <Button size="xs" onClick={agree}>{t.integrations.agreeToIt}</Button>}
+              : <Button size="xs" onClick={agree}>{t.integrations.agree}</Button>}
             {tool.state === "refused" ? null : (
               <Button size="xs" variant="default" onClick={refuse}>
-                {t.integrations.refuseIt}
+                {t.integrations.decline}
               </Button>
             )}
             <Select
@@ -198,7 +198,7 @@ function ToolPart({ tool, may, agree, refuse, effect }: ToolProps) {
           </Group>
         )
         : null}
-      <Json value={tool.input_schema} label={t.integrations.whatTakes(tool.name)} most={220} />
+      <Json value={tool.input_schema} label={t.integrations.argumentsOf(tool.name)} most={220} />
     </Stack>
   );
 }

@@ -15,9 +15,9 @@ import { t } from "../../strings";
 export type Server = Answer<"list_connections">["connections"][number];
 
 const HEALTH = {
-  ok: t.integrations.works,
-  failing: t.integrations.failsAtTheMoment,
-  sign_in: t.integrations.waitsForASignIn,
+  ok: t.integrations.working,
+  failing: t.integrations.failing,
+  sign_in: t.integrations.needsSignIn,
   unknown: t.integrations.notUsedYet,
 };
 const STATUS = { ok: "ok", failing: "failed", sign_in: "waiting", unknown: "quiet" };
@@ -29,9 +29,9 @@ export function Servers() {
   const [{ server }, change] = useUrlState();
   const [open, { open: show, close }] = useDisclosure(false);
   return (
-    <Box component="section" mt="xl" aria-label={t.integrations.toolServers}>
+    <Box component="section" mt="xl" aria-label={t.integrations.mcpServers}>
       <Group justify="space-between" mb={4}>
-        <Text component="h2" fw={650}>{t.integrations.toolServers}</Text>
+        <Text component="h2" fw={650}>{t.integrations.mcpServers}</Text>
         {may
           ? (
             <Button
@@ -45,7 +45,7 @@ export function Servers() {
           )
           : null}
       </Group>
-      <Text size="sm" c="dimmed" mb="sm" maw={640}>{t.integrations.theToolsOfAnyMcp}</Text>
+      <Text size="sm" c="dimmed" mb="sm" maw={640}>{t.integrations.theToolsOfAnMcp}</Text>
       {refusal ? <ProblemNote problem={refusal} /> : null}
       {servers.data?.connections.length
         ? (
@@ -69,13 +69,13 @@ export function Servers() {
                   </Stack>
                   <Group gap="xs">
                     <Text size="sm" c="dimmed">
-                      {t.integrations.toolAgreedTo(one.tools.agreed)}
+                      {t.integrations.toolAgreed(one.tools.agreed)}
                     </Text>
                     {one.tools.waiting
                       ? (
                         <Status
                           value="waiting"
-                          label={t.integrations.toLookAt(one.tools.waiting)}
+                          label={t.integrations.toReview(one.tools.waiting)}
                         />
                       )
                       : null}
@@ -89,7 +89,7 @@ export function Servers() {
             ))}
           </Card>
         )
-        : <Text size="sm" c="dimmed">{t.integrations.noServerIsConnected}</Text>}
+        : <Text size="sm" c="dimmed">{t.integrations.noServersConnected}</Text>}
       <ConnectServer opened={open} onClose={close} onMade={(id) => change({ server: id })} />
       <ServerDrawer id={server} onClose={() => change({ server: undefined })} />
     </Box>

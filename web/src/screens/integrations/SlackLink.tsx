@@ -67,7 +67,7 @@ function Found({ state, begun, onBegin, refetch }: Props) {
       await call("unlink_slack");
       onBegin(null);
       await refetch();
-    }, t.integrations.yourSlackAccountIsNot);
+    }, t.integrations.yourSlackAccountIsUnlinked);
   return (
     <Stack gap="sm" align="flex-start">
       <Text size="sm" c="dimmed" role="status">
@@ -103,7 +103,7 @@ function Found({ state, begun, onBegin, refetch }: Props) {
         ? (
           <Stack gap={4}>
             <Text size="sm">
-              {t.integrations.sendThisInAnyConversation(formatDateTime(begun.expires_at))}
+              {t.integrations.sendThisInAnySlack(formatDateTime(begun.expires_at))}
             </Text>
             <Group gap="xs">
               <Code>{begun.command}</Code>

@@ -7,18 +7,18 @@ export type Integration = Answer<"list_integrations">["integrations"][number];
 
 const STATES: Record<Integration["state"], { label: string; status: string }> = {
   ready: { label: t.integrations.connected, status: "connected" },
-  reconnect: { label: t.integrations.connectItAgain, status: "broken" },
+  reconnect: { label: t.integrations.reconnect, status: "broken" },
   not_connected: { label: t.integrations.notConnected, status: "quiet" },
   not_needed: { label: t.integrations.needsNoConnection, status: "connected" },
-  operator: { label: t.integrations.notSetUpByThe, status: "quiet" },
+  operator: { label: t.integrations.notConfiguredByTheOperator, status: "quiet" },
   secret_missing: { label: t.integrations.needsASecret, status: "quiet" },
 };
 export const stateOf = (one: Integration) => STATES[one.state];
 
 const HEALTH = {
-  ok: t.integrations.works,
-  failing: t.integrations.failsAtTheMoment,
-  reconnect: t.integrations.isNotLetIn,
+  ok: t.integrations.working,
+  failing: t.integrations.failing,
+  reconnect: t.integrations.accessDenied,
   unknown: t.integrations.notUsedYet,
 } as const;
 export const describeHealth = (one: Integration) =>
@@ -44,10 +44,10 @@ export function groupByState(all: Integration[], search: string): IntegrationGro
   const of = (...states: Integration["state"][]) =>
     all.filter((one) => states.includes(one.state) && fits(one));
   return [
-    { label: t.integrations.connectAgain, entries: of("reconnect") },
+    { label: t.integrations.reconnect2, entries: of("reconnect") },
     { label: t.integrations.connected2, entries: of("ready") },
-    { label: t.integrations.toConnect, entries: of("not_connected", "secret_missing") },
-    { label: t.integrations.needNoAccount, entries: of("not_needed") },
-    { label: t.integrations.forTheOperatorToSet, entries: of("operator") },
+    { label: t.integrations.available, entries: of("not_connected", "secret_missing") },
+    { label: t.integrations.noAccountNeeded, entries: of("not_needed") },
+    { label: t.integrations.notConfigured, entries: of("operator") },
   ].filter(({ entries }) => entries.length);
 }

@@ -24,7 +24,7 @@ const KINDS = [
   { value: "anthropic", label: t.models.anthropic },
   { value: "openai", label: t.models.openai },
   { value: "groq", label: t.models.groq },
-  { value: "compatible", label: t.models.aServerThatSpeaksOpenais },
+  { value: "compatible", label: t.models.openaiCompatibleServerOllamaVllm },
 ];
 type ConnectInput = {
   name: string;
@@ -83,7 +83,7 @@ export function ConnectForm({ opened, onClose, changed }: Props) {
       <form onSubmit={(event) => void submit(event)}>
         <Stack>
           <Select
-            label={t.models.kind}
+            label={t.models.provider}
             data={KINDS}
             value={given.kind}
             allowDeselect={false}
@@ -97,7 +97,7 @@ export function ConnectForm({ opened, onClose, changed }: Props) {
             disabled={changed !== null}
             value={given.name}
             error={errors["/name"]}
-            description={t.models.modelsAreCalledNameModel}
+            description={t.models.definitionsReferToModelsAs}
             onChange={(event) => change({ name: event.currentTarget.value })}
           />
           {isOwn || given.base_url
@@ -113,29 +113,29 @@ export function ConnectForm({ opened, onClose, changed }: Props) {
             )
             : null}
           <PasswordInput
-            label={t.models.key}
+            label={t.models.apiKey}
             required={!isOwn && !changed}
             value={given.key}
             error={errors["/key"]}
             autoComplete="new-password"
             description={changed?.has_key
               ? t.models.leaveItEmptyToKeep
-              : t.models.itGoesIntoTheVault}
+              : t.models.encryptedAndNeverShownAgain}
             onChange={(event) => change({ key: event.currentTarget.value })}
           />
           {isOwn
             ? (
               <TagsInput
                 label={t.models.models}
-                description={t.models.theNamesItIsAsked}
+                description={t.models.modelNamesEmptyAllModels}
                 value={given.models}
                 onChange={(models) => change({ models })}
               />
             )
             : null}
           <TextInput
-            label={t.models.usualModel}
-            description={t.models.askedWhenNobodyNamesOne}
+            label={t.models.defaultModel}
+            description={t.models.usedWhenNoModelIs}
             value={given.usual_model}
             error={errors["/usual_model"]}
             onChange={(event) => change({ usual_model: event.currentTarget.value })}
@@ -197,7 +197,7 @@ async function tryOut(name: string): Promise<{ works: boolean; detail: string }>
       params: { path: { name } },
       body: {},
     });
-    return data ?? { works: false, detail: t.models.itDidNotAnswer };
+    return data ?? { works: false, detail: t.models.noResponse };
   } catch (problem) {
     return { works: false, detail: sentence(problem) };
   }

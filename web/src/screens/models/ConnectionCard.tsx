@@ -30,7 +30,7 @@ export function ConnectionCard({ connection, onChange }: Props) {
   const end = async () => {
     const sure = await confirm({
       title: t.models.disconnect(name),
-      message: t.models.itsKeyIsForgottenAutomations,
+      message: t.models.itsKeyIsDeletedAgent,
       yes: t.models.disconnect2,
       dangerous: true,
     });
@@ -52,13 +52,13 @@ export function ConnectionCard({ connection, onChange }: Props) {
               ? (
                 <Status
                   value={tested.works ? "ok" : "failed"}
-                  label={tested.works ? t.models.works : t.models.doesNotWork}
+                  label={tested.works ? t.models.working : t.models.notWorking}
                 />
               )
               : null}
             <Status
               value="quiet"
-              label={connection.has_key ? t.models.keySealed : t.models.noKey}
+              label={connection.has_key ? t.models.keyStored : t.models.noKey}
             />
           </Group>
         </Group>
@@ -68,8 +68,8 @@ export function ConnectionCard({ connection, onChange }: Props) {
           {connection.scope === "installation" ? t.models.forTheWholeInstallation : ""}
         </Text>
         <Text size="sm">
-          {connection.takes ? t.models.takes(connection.takes) : ""}
-          {connection.usual_model ? t.models.usuallyAsks(connection.usual_model) : ""}
+          {connection.takes ? t.models.models2(connection.takes) : ""}
+          {connection.usual_model ? t.models.default(connection.usual_model) : ""}
         </Text>
         <Text size="sm" role="status">{tested?.detail ?? ""}</Text>
         {may
@@ -81,7 +81,7 @@ export function ConnectionCard({ connection, onChange }: Props) {
                 loading={busy}
                 onClick={() => void test()}
               >
-                {t.models.testIt}
+                {t.models.test}
               </Button>
               {onChange
                 ? <Button size="xs" variant="default" onClick={onChange}>{t.models.change2}</Button>

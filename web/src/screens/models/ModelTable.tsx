@@ -18,9 +18,9 @@ export function ModelTable({ models, usual }: { models: Model[]; usual: string |
           <Table.Thead>
             <Table.Tr>
               <Table.Th>{t.models.model}</Table.Th>
-              <Table.Th ta="right">{t.models.readPerMillion}</Table.Th>
-              <Table.Th ta="right">{t.models.writtenPerMillion}</Table.Th>
-              <Table.Th>{t.models.canBeAsked}</Table.Th>
+              <Table.Th ta="right">{t.models.inputPerMillionTokens}</Table.Th>
+              <Table.Th ta="right">{t.models.outputPerMillionTokens}</Table.Th>
+              <Table.Th>{t.models.available}</Table.Th>
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
@@ -30,7 +30,7 @@ export function ModelTable({ models, usual }: { models: Model[]; usual: string |
                   <Group gap="xs">
                     <Text size="sm" className="mono">{escapeInvisible(one.name)}</Text>
                     {one.name === usual
-                      ? <Badge size="sm" variant="light" tt="none">{t.models.usual}</Badge>
+                      ? <Badge size="sm" variant="light" tt="none">{t.models.default2}</Badge>
                       : null}
                   </Group>
                 </Table.Td>

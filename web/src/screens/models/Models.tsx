@@ -37,7 +37,7 @@ export default function Models() {
     <>
       <PageHead
         title={t.models.models}
-        sub={t.models.whatAgentsThinkWithAnd}
+        sub={t.models.modelsForAgentsAndFor}
         right={
           <>
             <CopyAs
@@ -83,7 +83,7 @@ export default function Models() {
               </Stack>
             )
             : (
-              <Empty icon={Cpu} title={t.models.noModelIsConnected} actions={add}>
+              <Empty icon={Cpu} title={t.models.noModelsConnected} actions={add}>
                 {t.models.connectAnthropicOpenaiOrGroq}
               </Empty>
             )}

@@ -9,15 +9,15 @@ import { t } from "../../strings";
 
 export function ChangedAutomation({ automation }: { automation: Schemas["AutomationDetail"] }) {
   return (
-    <Card withBorder radius="lg" p="lg" component="section" aria-label={t.create.asItIsNow}>
+    <Card withBorder radius="lg" p="lg" component="section" aria-label={t.create.currentVersion}>
       <Stack gap="sm">
         <Group justify="space-between">
-          <Title order={2} size="h5">{t.create.asItIsNow}</Title>
+          <Title order={2} size="h5">{t.create.currentVersion}</Title>
           <Status value={automation.state} />
         </Group>
         {automation.goal ? <Text size="sm">{automation.goal}</Text> : null}
-        <Text size="sm" c="dimmed">{t.create.versionIsInForce(automation.version)}</Text>
-        <Json value={automation.definition} label={t.create.theDefinitionInForce} most={320} />
+        <Text size="sm" c="dimmed">{t.create.versionIsActive(automation.version)}</Text>
+        <Json value={automation.definition} label={t.create.theActiveDefinition} most={320} />
         <Text size="sm">
           <Anchor
             component={Link}

@@ -9,7 +9,7 @@ import { knownZone, type ProposalRequest } from "./usePropose";
 import { ProposalProgress } from "./ProposalProgress";
 import { t } from "../../strings";
 
-const RULES = t.create.rulesAlone;
+const RULES = t.create.rulesOnly;
 
 type Props = {
   text: string;
@@ -61,7 +61,7 @@ export function DescriptionForm(
           ref={box}
           label={label}
           labelProps={{ fz: "md", fw: 650, mb: 6 }}
-          description={t.create.sayItAsYouWould}
+          description={t.create.describeItAsYouWould}
           placeholder={placeholder}
           value={text}
           onChange={(event) => onText(event.currentTarget.value)}
@@ -82,7 +82,7 @@ export function DescriptionForm(
             ? (
               <Select
                 label={t.create.writtenBy}
-                description={byModel ? t.create.forAtMost050 : t.create.noModelIsAsked}
+                description={byModel ? t.create.forAtMost050 : t.create.noModelIsUsed}
                 inputWrapperOrder={["label", "input", "description"]}
                 data={makers}
                 value={maker}
@@ -94,7 +94,7 @@ export function DescriptionForm(
             )
             : (
               <Text size="xs" c="dimmed" maw={420}>
-                {isKnown ? t.create.noModelIsConnectedHere : null}
+                {isKnown ? t.create.noModelIsConnectedRules : null}
               </Text>
             )}
           <Button
@@ -104,14 +104,14 @@ export function DescriptionForm(
             loading={busy}
             disabled={!text.trim()}
           >
-            {t.create.writeAProposal}
+            {t.create.createAProposal}
           </Button>
         </Group>
         <Text size="xs" c="dimmed">
-          {t.create.youWillSeeWhatBecomes(
+          {t.create.youReviewThePlanIts(
             <Kbd size="xs">Ctrl</Kbd>,
             <Kbd size="xs">Enter</Kbd>,
-            zone ? t.create.timesAreReadInUnless(zone) : "",
+            zone ? t.create.timesAreInUnlessYou(zone) : "",
           )}
         </Text>
       </Stack>

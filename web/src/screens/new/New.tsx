@@ -42,7 +42,7 @@ const Others = memo(OtherSources);
 const Open = memo(OpenProposals);
 
 const EXAMPLE = t.create.everyWeekdayAt9Berlin;
-const CHANGE = t.create.suchAsOnlyOnMondays;
+const CHANGE = t.create.forExampleOnlyOnMondays;
 
 export default function New() {
   const [{ automation, words: message, go }, change] = useUrlState();
@@ -76,14 +76,12 @@ export default function New() {
   return (
     <>
       <PageHead
-        title={automation
-          ? t.create.changeInWords(name ?? t.create.anAutomation)
-          : t.create.newAutomation}
-        sub={automation ? t.create.youWillSeeWhatWould : t.create.describeItReadWhatBecomes}
+        title={automation ? t.create.change(name ?? t.create.anAutomation) : t.create.newAutomation}
+        sub={automation ? t.create.youSeeTheChangesBefore : t.create.describeItReviewTheProposal}
         back={automation
           ? { to: `/automations/${automation}`, label: name ?? t.create.automation }
           : undefined}
-        right={<CopyAs operations={[{ label: t.create.writeAProposal, operation: copy }]} />}
+        right={<CopyAs operations={[{ label: t.create.createAProposal, operation: copy }]} />}
       />
       {unknown
         ? (
@@ -92,7 +90,7 @@ export default function New() {
           </Box>
         )
         : null}
-      {may ? null : <Alert color="gray" mb="md">{t.create.yourRoleHereMayLook(role)}</Alert>}
+      {may ? null : <Alert color="gray" mb="md">{t.create.yourRoleCanOnlyView(role)}</Alert>}
       <Grid gap="lg">
         <Grid.Col span={{ base: 12, lg: automation ? 7 : 8 }}>
           <Stack gap="lg">
@@ -105,15 +103,14 @@ export default function New() {
                 onText={setText}
                 label={automation
                   ? t.create.whatShouldBeDifferent
-                  : t.create.whatShouldHappenByItself}
+                  : t.create.whatShouldHappenAndWhen}
                 placeholder={automation ? CHANGE : EXAMPLE}
                 busy={busy}
                 problem={problem}
                 box={box}
-                propose={(request) =>
-                  void propose({ ...request, automation }).then((done) => {
-                    if (done) openStorage(key).forget();
-                  })}
+                propose={(request) => void propose({ ...request, automation }).then((done) => {
+                  if (done) openStorage(key).forget();
+                })}
               />
             </fieldset>
             {may && !automation ? <SaveStarter text={text} /> : null}

@@ -18,7 +18,7 @@ type One = Answer<"list_proposals">["proposals"][number];
 
 export const STANDS: Record<One["status"], string> = {
   asks: t.create.hasQuestions,
-  invalid: t.create.isNotRightYet,
+  invalid: t.create.hasErrors,
   ready: "ready",
   saved: "saved",
 };
@@ -39,12 +39,12 @@ function Row({ one }: { one: One }) {
   const { busy, act } = useAction();
   const name = one.name ?? one.request;
   const throwAway = async () => {
-    const message = t.create.nothingOfItWasSaved;
+    const message = t.create.nothingWasSaved;
     if (
       !(await confirm({
-        title: t.create.throwAway(name),
+        title: t.create.discard(name),
         message,
-        yes: t.create.throwAway2,
+        yes: t.create.discard2,
         dangerous: true,
       }))
     ) return;
@@ -74,7 +74,7 @@ function Row({ one }: { one: One }) {
         <Group gap="xs">
           <Stands status={one.status} />
           <Text size="xs" c="dimmed" component="div">
-            {t.create.aChangeKeptUntil(
+            {t.create.aChangeExpires(
               Boolean(one.automation_id),
               <Timestamp at={one.created_at} size="xs" />,
               formatDate(one.expires_at),
@@ -88,7 +88,7 @@ function Row({ one }: { one: One }) {
             variant="subtle"
             color="gray"
             loading={busy}
-            aria-label={t.create.throwAway3(name)}
+            aria-label={t.create.discard3(name)}
             onClick={() => void throwAway()}
           >
             <Trash2 size={15} />
@@ -108,7 +108,7 @@ export function OpenProposals() {
   return (
     <Card withBorder radius="lg" p="lg" component="section" aria-label={t.create.openProposals}>
       <Title order={2} size="h5" mb={4}>{t.create.openProposals}</Title>
-      <Text size="sm" c="dimmed">{t.create.theyDoNothingUntilSomebody}</Text>
+      <Text size="sm" c="dimmed">{t.create.theyHaveNoEffectUntil}</Text>
       <Stack gap={0} component="ul" p={0} mt="xs" mb={0} style={{ listStyle: "none" }}>
         {data.proposals.map((one) => <Row key={one.proposal_id} one={one} />)}
       </Stack>

@@ -18,21 +18,21 @@ const WAYS: Way[] = [
     to: "/codex",
     icon: BookOpen,
     title: t.create.startFromARecipe,
-    text: t.create.readyAutomationsFromTheCodex,
+    text: t.create.readyMadeAutomationsWithA,
   },
   {
     to: "/automations/new/edit",
     search: { from: "json" },
     icon: Braces,
     title: t.create.writeJson,
-    text: t.create.theWholeDefinitionInA,
+    text: t.create.theFullDefinitionInA,
   },
   {
     to: "/automations/new/edit",
     search: { from: "script" },
     icon: FileCode2,
     title: t.create.writeAScript,
-    text: t.create.typescriptWithTypesForEverything,
+    text: t.create.typescriptWithTypesForEvery,
   },
 ];
 
@@ -42,7 +42,7 @@ export function OtherSources() {
       cols={{ base: 1, sm: 3, lg: 1 }}
       spacing="sm"
       component="nav"
-      aria-label={t.create.otherWaysToBegin}
+      aria-label={t.create.otherWaysToStart}
     >
       {WAYS.map(({ to, search, icon: Icon, title, text }) => (
         <Card

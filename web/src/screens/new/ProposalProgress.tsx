@@ -9,13 +9,13 @@ const A_WHILE = 20;
 
 /** An accurate message for the elapsed time: rules are quick, a model has up to three attempts. */
 export function describeProgress(byModel: boolean, seconds: number): string {
-  if (!byModel) return t.create.rulesReadYourWordsAnd;
+  if (!byModel) return t.create.rulesReadYourDescriptionThe;
   if (seconds < A_WHILE) return t.create.theModelWritesADefinition;
-  return t.create.whatTheModelHandsIn;
+  return t.create.theModelsOutputIsValidated;
 }
 
 export function ProposalProgress(
-  { byModel, what = t.create.writingAProposal }: { byModel: boolean; what?: string },
+  { byModel, what = t.create.creatingAProposal }: { byModel: boolean; what?: string },
 ) {
   const seconds = useSeconds();
   return (

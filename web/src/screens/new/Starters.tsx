@@ -46,7 +46,7 @@ function Starter({ one, pick, forget }: { one: One; pick: Pick; forget?: () => v
             pos="absolute"
             top={8}
             right={8}
-            aria-label={t.create.forget(one.name)}
+            aria-label={t.create.delete(one.name)}
             onClick={forget}
           >
             <Trash2 size={15} />
@@ -89,7 +89,7 @@ export function SaveStarter({ text }: { text: string }) {
       await refresh("/api/v1/prompts");
     });
     if (!kept) return;
-    notifyDone(t.create.theyAreKeptForEverybody);
+    notifyDone(t.create.savedForEveryoneInThis);
     setName(null);
   };
   if (!text.trim()) return null;
@@ -102,7 +102,7 @@ export function SaveStarter({ text }: { text: string }) {
           leftSection={<BookmarkPlus size={14} />}
           onClick={() => setName("")}
         >
-          {t.create.keepTheseWordsForLater}
+          {t.create.saveThisDescription}
         </Button>
       </Group>
     );
@@ -110,7 +110,7 @@ export function SaveStarter({ text }: { text: string }) {
   return (
     <Group component="form" onSubmit={keep} gap="xs" align="flex-end">
       <TextInput
-        label={t.create.aNameForTheseWords}
+        label={t.create.nameOfThisDescription}
         value={name}
         onChange={(event) => setName(event.currentTarget.value)}
         maxLength={200}
@@ -121,7 +121,7 @@ export function SaveStarter({ text }: { text: string }) {
         onKeyDown={(event) => event.key === "Escape" && setName(null)}
       />
       <Button type="submit" variant="default" loading={busy} disabled={!name.trim()}>
-        {t.create.keep}
+        {t.create.save}
       </Button>
       <Button variant="subtle" color="gray" onClick={() => setName(null)}>{t.create.cancel}</Button>
     </Group>
@@ -134,12 +134,12 @@ export function Starters({ pick }: { pick: Pick }) {
   const confirm = useConfirm();
   const { act } = useAction();
   const forget = async (id: string, name: string) => {
-    const message = t.create.theyGoForEverybodyHere;
+    const message = t.create.itIsDeletedForEveryone;
     if (
       !(await confirm({
-        title: t.create.forget2(name),
+        title: t.create.delete2(name),
         message,
-        yes: t.create.forget3,
+        yes: t.create.delete3,
         dangerous: true,
       }))
     ) return;
@@ -153,7 +153,7 @@ export function Starters({ pick }: { pick: Pick }) {
     <>
       {data.prompts.length
         ? (
-          <Several title={t.create.keptHere}>
+          <Several title={t.create.savedDescriptions}>
             {data.prompts.map((one) => (
               <Starter
                 key={one.id}
@@ -165,7 +165,7 @@ export function Starters({ pick }: { pick: Pick }) {
           </Several>
         )
         : null}
-      <Several title={t.create.examplesToBeginWith}>
+      <Several title={t.create.examples}>
         {data.starters.map((one) => <Starter key={one.name} one={one} pick={pick} />)}
       </Several>
     </>

@@ -15,8 +15,8 @@ type Props = {
 export function Choices({ choices, requested: asked, value, onChange }: Props) {
   return (
     <Radio.Group
-      label={t.oauth.whatItMayDo}
-      description={asked ? t.oauth.giveItAsMuchAs : t.oauth.itLeavesToYouHow}
+      label={t.oauth.permissions}
+      description={asked ? t.oauth.youCanGiveLessThan : t.oauth.theClientLeavesThisTo}
       value={value}
       onChange={(chosen) => onChange(chosen as Role)}
     >
@@ -42,7 +42,7 @@ export function Choices({ choices, requested: asked, value, onChange }: Props) {
                   {choice.role === asked
                     ? (
                       <Badge variant="light" size="sm" radius="sm" tt="none">
-                        {t.oauth.itAsksForThis}
+                        {t.oauth.requested}
                       </Badge>
                     )
                     : null}

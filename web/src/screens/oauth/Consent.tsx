@@ -59,7 +59,7 @@ function SignInFirst({ onIn }: { onIn: () => Promise<void> }) {
     readDestination();
     await onIn();
   };
-  return <PasswordForm text={t.oauth.aClientAsksToBe} onIn={arrived} />;
+  return <PasswordForm text={t.oauth.aClientAsksForAccess} onIn={arrived} />;
 }
 
 function ConsentRequest({ who }: { who: Session }) {
@@ -95,11 +95,11 @@ function ExpiredNote({ problem, again }: { problem: unknown; again: () => void }
   return (
     <Stack>
       <Title order={1} size="h3">
-        {over ? t.oauth.thisQuestionIsOver : t.oauth.theQuestionCannotBeShown}
+        {over ? t.oauth.thisRequestHasEnded : t.oauth.theRequestCannotBeShown}
       </Title>
       <ProblemNote problem={problem} again={over ? undefined : again} />
       <Text size="sm">
-        <Anchor href="/connect">{t.oauth.seeWhichClientsAreConnected}</Anchor>
+        <Anchor href="/connect">{t.oauth.showConnectedClients}</Anchor>
       </Text>
     </Stack>
   );

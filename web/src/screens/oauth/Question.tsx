@@ -109,7 +109,7 @@ function Head({ request }: { request: ClientRequest }) {
   return (
     <Stack gap={6}>
       <Title order={1} size="h3" className="wrap-anywhere">
-        {t.oauth.letConnect(escapeInvisible(request.client.name))}
+        {t.oauth.allowToConnect(escapeInvisible(request.client.name))}
       </Title>
       <Text className="wrap-anywhere">
         {place.lead}
@@ -146,7 +146,7 @@ function Where({ request, who, again }: Pick<Props, "request" | "who" | "again">
   if (who.workspaces.length < 2) {
     return (
       <Text size="sm">
-        {t.oauth.itWillActAsIn(<b>{me}</b>, <b>{escapeInvisible(request.workspace.name)}</b>)}
+        {t.oauth.itActsAsInThe(<b>{me}</b>, <b>{escapeInvisible(request.workspace.name)}</b>)}
       </Text>
     );
   }
@@ -154,7 +154,7 @@ function Where({ request, who, again }: Pick<Props, "request" | "who" | "again">
     <Stack gap="xs">
       <Select
         label={t.oauth.workspace}
-        description={t.oauth.itWillActAsInThis(me)}
+        description={t.oauth.itActsAsInThis(me)}
         data={who.workspaces.map((one) => ({ value: one.id, label: one.name }))}
         value={request.workspace.id}
         onChange={(chosen) => void go(chosen)}
@@ -180,7 +180,7 @@ function SkippedNote({ request }: { request: ClientRequest }) {
   return (
     <Stack align="center" gap="sm" py="md" ta="center">
       <Title order={1} size="h4" className="wrap-anywhere">
-        {t.oauth.goingBackTo(escapeInvisible(request.redirect.name))}
+        {t.oauth.returningTo(escapeInvisible(request.redirect.name))}
       </Title>
       <Loader size="sm" aria-label={t.oauth.loading} />
       <Text size="sm" c="dimmed">
@@ -199,10 +199,10 @@ function RedirectNote({ request, redirect, agreed }: LeftProps) {
   return (
     <Stack gap="sm">
       <Title order={1} size="h3" className="wrap-anywhere">
-        {agreed ? t.oauth.isConnected(request.client.name) : t.oauth.youSaidNo}
+        {agreed ? t.oauth.isConnected(request.client.name) : t.oauth.youDeclined}
       </Title>
       <Text size="sm">
-        {agreed ? t.oauth.theClientTakesItFrom : t.oauth.theClientIsToldSo}
+        {agreed ? t.oauth.theClientContinuesFromHere : t.oauth.theClientIsNotifiedAnd}
       </Text>
       <Group gap="xs">
         {mayGoTo(redirect)

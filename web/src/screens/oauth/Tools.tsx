@@ -28,7 +28,7 @@ export function Tools({ tools, role }: { tools: readonly Tool[]; role: Role }) {
         }
       >
         {t.counts.tools(offered.length)}
-        {changing ? t.oauth.ofWhichChangeSomething(changing) : t.oauth.noneOfWhichChangesAnything}
+        {changing ? t.oauth.ofWhichMakeChanges(changing) : t.oauth.noneOfWhichMakesChanges}
       </Button>
       <Collapse expanded={open}>
         <ScrollArea.Autosize mah={260} mt="xs" type="auto" viewportProps={{ tabIndex: 0 }}>
@@ -65,7 +65,7 @@ function Mark({ tool }: { tool: Tool }) {
       color={tool.confirmation ? "teal" : "yellow"}
       miw="fit-content"
     >
-      {tool.confirmation ? t.oauth.makesADraftFirst : t.oauth.changesSomething}
+      {tool.confirmation ? t.oauth.createsADraftFirst : t.oauth.makesChanges}
     </Badge>
   );
 }

@@ -10,15 +10,15 @@ type Destination = Schemas["RedirectShape"];
 type Role = Schemas["Role"];
 
 const TITLES: Partial<Record<Role, string>> = {
-  viewer: t.oauth.look,
-  operator: t.oauth.lookAndOperate,
-  editor: t.oauth.lookOperateAndChange,
+  viewer: t.oauth.view,
+  operator: t.oauth.viewAndOperate,
+  editor: t.oauth.viewOperateAndEdit,
 };
 export const titleOf = (role: Role): string => TITLES[role] ?? role;
 
 /** Easily overlooked consequences of a choice. */
 export const careOf = (role: Role): string | null =>
-  role === "operator" ? t.oauth.withThisItCanAlso : null;
+  role === "operator" ? t.oauth.itCanAlsoSendThe : null;
 
 /** What a choice allows beyond the previous one, so that nothing is listed twice. */
 export function additions(choices: readonly Choice[], at: number): string[] {
@@ -36,12 +36,14 @@ export const toolsFor = (tools: readonly Tool[], role: Role): Tool[] =>
 export function describeDestination(
   place: Destination,
 ): { lead: string; name: string; rest: string } {
-  if (place.kind === "web") return { lead: t.oauth.yourAnswerGoesTo, name: place.name, rest: "." };
+  if (place.kind === "web") {
+    return { lead: t.oauth.yourAnswerIsSentTo, name: place.name, rest: "." };
+  }
   if (place.kind === "loopback") {
-    return { lead: t.oauth.yourAnswerGoesTo, name: t.oauth.aProgramOnThisComputer, rest: "." };
+    return { lead: t.oauth.yourAnswerIsSentTo, name: t.oauth.aProgramOnThisComputer, rest: "." };
   }
   return {
-    lead: t.oauth.yourAnswerGoesToThe,
+    lead: t.oauth.yourAnswerIsSentToThe,
     name: `${place.name}:`,
     rest: t.oauth.links,
   };
@@ -49,7 +51,9 @@ export function describeDestination(
 
 /** What to check before agreeing. */
 export function describeCautions(place: Destination): string {
-  return place.kind === "web" ? t.oauth.theNameAboveIsWhat : t.oauth.theNameAboveIsWhatThe;
+  return place.kind === "web"
+    ? t.oauth.theClientChoseThisName
+    : t.oauth.theClientChoseThisNameItself;
 }
 
 // The server returns no other schemes; a browser would execute these.

@@ -8,7 +8,7 @@ import { useUrlState } from "../../kit/urlState";
 import { QueryResult } from "../../kit/QueryResult";
 import { Empty } from "../../kit/Empty";
 import { escapeInvisible, formatDate } from "../../kit/format";
-import { t } from "../../strings";
+import { locale, t } from "../../strings";
 
 const DAYS = 14;
 const later = (text: string, days: number) => {
@@ -70,8 +70,8 @@ export function Calendar() {
               </Stack>
             )
             : (
-              <Empty icon={CalendarDays} title={t.pages.noEventsInTheseDays}>
-                {t.pages.eventsComeInFromCalendars}
+              <Empty icon={CalendarDays} title={t.pages.noEventsInThisPeriod}>
+                {t.pages.eventsComeFromCalendarsConnected}
               </Empty>
             )}
       </QueryResult>
@@ -81,7 +81,7 @@ export function Calendar() {
 
 function times(start: string, end: string | null): string {
   const show = (text: string, time = true) =>
-    new Date(text).toLocaleString(undefined, {
+    new Date(text).toLocaleString(locale, {
       ...(time ? {} : { weekday: "short", day: "numeric", month: "short" }),
       ...(time ? { hour: "2-digit", minute: "2-digit" } : {}),
     });

@@ -30,7 +30,7 @@ export function NewPage({ opened, close }: { opened: boolean; close: () => void 
     }
   };
   return (
-    <Modal opened={opened} onClose={close} title={t.pages.aNewPage} size="lg" centered>
+    <Modal opened={opened} onClose={close} title={t.pages.newPage} size="lg" centered>
       <form onSubmit={(event) => void submit(event)}>
         <Stack gap="sm">
           <TextInput
@@ -42,7 +42,7 @@ export function NewPage({ opened, close }: { opened: boolean; close: () => void 
           />
           <Textarea
             label={t.pages.text}
-            description={t.pages.markdownHeadingsListsStrongLinks}
+            description={t.pages.markdownHeadingsListsBoldLinks}
             autosize
             minRows={8}
             maxRows={20}
@@ -53,7 +53,7 @@ export function NewPage({ opened, close }: { opened: boolean; close: () => void 
           <Group justify="flex-end" gap="xs">
             <Button variant="default" onClick={close}>{t.pages.cancel}</Button>
             <Button type="submit" loading={busy} disabled={!title.trim()}>
-              {t.pages.keepThePage}
+              {t.pages.savePage}
             </Button>
           </Group>
         </Stack>

@@ -67,14 +67,14 @@ function Restore({ slug }: { slug: string }) {
   if (!may) return null;
   return (
     <Group mt="md">
-      <Text size="sm" c="dimmed">{t.pages.wasItDeleted}</Text>
+      <Text size="sm" c="dimmed">{t.pages.itMayHaveBeenDeleted}</Text>
       <Button
         variant="default"
         size="compact-sm"
         loading={busy}
-        onClick={() => void act(() => restorePage(slug), t.pages.thePageIsBack)}
+        onClick={() => void act(() => restorePage(slug), t.pages.thePageIsRestored)}
       >
-        {t.pages.restoreIt}
+        {t.pages.restore}
       </Button>
     </Group>
   );
@@ -108,7 +108,7 @@ function PageContent({ page }: { page: Shown }) {
             variant="default"
             onClick={() => {
               notifications.hide(id);
-              void act(() => restorePage(page.slug), t.pages.thePageIsBack);
+              void act(() => restorePage(page.slug), t.pages.thePageIsRestored);
             }}
           >
             {t.pages.undo}
@@ -171,7 +171,7 @@ function PageContent({ page }: { page: Shown }) {
                 done={async () => {
                   await refresh(...ALL);
                   setEditing(false);
-                  notifyDone(t.pages.thePageIsKept);
+                  notifyDone(t.pages.thePageIsSaved);
                 }}
               />
             )
@@ -185,7 +185,7 @@ function PageContent({ page }: { page: Shown }) {
               >
                 {body.trim()
                   ? <Markdown text={body.slice(0, LONGEST)} />
-                  : <Text c="dimmed">{t.pages.itHasNoText}</Text>}
+                  : <Text c="dimmed">{t.pages.noText}</Text>}
                 {body.length > LONGEST
                   ? <Text c="dimmed" size="sm">{t.pages.theRestOfThisLong}</Text>
                   : null}
@@ -231,12 +231,12 @@ function About({ page }: { page: Shown }) {
           : null}
         {page.run_id
           ? (
-            <Fact name={t.pages.madeBy}>
+            <Fact name={t.pages.createdBy}>
               <Anchor component={Link} to={`/runs/${page.run_id}`} size="sm">{t.pages.aRun}</Anchor>
             </Fact>
           )
           : null}
-        <Fact name={t.pages.cameIn}>
+        <Fact name={t.pages.received}>
           <Timestamp at={page.ingested_at} />
         </Fact>
         <Fact name={t.pages.changed}>
@@ -268,7 +268,7 @@ function Fact({ name, children }: { name: string; children: React.ReactNode }) {
 function PageHistory({ entries }: { entries: Entry[] }) {
   return (
     <Card withBorder radius="lg" p="lg">
-      <Title order={2} size="h5" mb="sm">{t.pages.whatHappened}</Title>
+      <Title order={2} size="h5" mb="sm">{t.pages.history}</Title>
       <Timeline bulletSize={14} lineWidth={2} active={entries.length}>
         {entries.map((entry) => (
           <Timeline.Item

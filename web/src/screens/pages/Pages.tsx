@@ -59,7 +59,7 @@ export default function Pages() {
   const make = may
     ? (
       <Button leftSection={<Plus size={16} aria-hidden />} onClick={() => setWriting(true)}>
-        {t.pages.newPage}
+        {t.pages.newPage2}
       </Button>
     )
     : null;
@@ -67,7 +67,7 @@ export default function Pages() {
     <>
       <PageHead
         title={t.pages.pages}
-        sub={t.pages.textsThatPeopleWriteAutomations}
+        sub={t.pages.textsFromPeopleAutomationsAnd}
         right={
           <>
             {make}
@@ -120,7 +120,7 @@ function SearchForm({ values, change }: { values: Values; change: (more: Values)
         value={values.by === "words" ? "words" : "meaning"}
         data={[{ value: "meaning", label: t.pages.wordsAndMeaning }, {
           value: "words",
-          label: t.pages.wordsAlone,
+          label: t.pages.wordsOnly,
         }]}
         onChange={(event) =>
           change({ by: event.currentTarget.value === "words" ? "words" : undefined })}
@@ -129,7 +129,7 @@ function SearchForm({ values, change }: { values: Values; change: (more: Values)
         aria-label={t.pages.type}
         value={values.type ?? ""}
         data={[
-          { value: "", label: t.pages.everyType },
+          { value: "", label: t.pages.allTypes },
           ...types.map((one) => ({ value: one, label: humanize(one) })),
         ]}
         onChange={(event) => change({ type: event.currentTarget.value || undefined })}
@@ -187,7 +187,8 @@ function Hits(
       {note ? <Text size="sm" c="dimmed">{note}</Text> : null}
       {pages.length
         ? null
-        : <Empty icon={Search} title={t.pages.nothingFits}>{t.pages.allWordsMustBeThere}</Empty>}
+        : <Empty icon={Search} title={t.pages.noMatchingPages}>{t.pages.aPageMustContainAll}
+        </Empty>}
       {pages.map((page) => (
         <PageCard key={page.id} page={page}>
           <Text size="sm" className="wrap-anywhere" lineClamp={3}>
@@ -232,12 +233,12 @@ function All({ type, time, make }: { type?: string; time?: string; make: ReactNo
           {all.length ? null : (
             <Empty
               icon={FileText}
-              title={type || time ? t.pages.noPageLikeThis : t.pages.noPagesYet}
+              title={type || time ? t.pages.noMatchingPages2 : t.pages.noPagesYet}
               actions={make}
             >
               {type || time
                 ? t.pages.chooseAnotherTypeOrAnother
-                : t.pages.automationsKeepWhatTheyWrite}
+                : t.pages.automationsWritePagesWithCreate}
             </Empty>
           )}
           {all.map((page) => <PageCard key={page.id} page={page} />)}
@@ -288,7 +289,7 @@ function PageCard({ page, children }: { page: Listed; children?: ReactNode }) {
       </Group>
       {children}
       <Text size="xs" c="dimmed" component="div" mt={2}>
-        {t.pages.fromCameIn(humanize(page.source), <Timestamp at={page.ingested_at} size="xs" />)}
+        {t.pages.fromReceived(humanize(page.source), <Timestamp at={page.ingested_at} size="xs" />)}
       </Text>
     </Card>
   );
@@ -307,7 +308,7 @@ function operations(text: string) {
       },
     },
     {
-      label: t.pages.askByWordsAndMeaning,
+      label: t.pages.searchByWordsAndMeaning,
       operation: {
         method: "GET" as const,
         path: `/api/v1/query?q=${encodeURIComponent(q)}`,

@@ -4,6 +4,6 @@ import { t } from "../../strings";
 
 export const WAYS = {
   text: t.pages.words,
-  trigram: t.pages.likenessOfTitles,
+  trigram: t.pages.titleSimilarity,
   embedding: t.pages.meaning,
 } as const;

@@ -11,7 +11,7 @@ import { t } from "../../strings";
 const LONGEST = 160;
 
 function formatValue({ value, remove }: Edit): string {
-  if (remove) return t.proposal.takenOut;
+  if (remove) return t.proposal.removed;
   const spelled = typeof value === "string" ? value : JSON.stringify(value) ?? "";
   return escapeInvisible(spelled.length > LONGEST ? `${spelled.slice(0, LONGEST)}…` : spelled);
 }
@@ -37,16 +37,16 @@ export function Conflict({ parked, definition, onMine, onTheirs }: Props) {
       color="yellow"
       variant="light"
       icon={<GitMerge size={16} />}
-      title={t.proposal.somebodyWentOnWithIt}
+      title={t.proposal.someoneChangedThisProposal}
       role="alert"
     >
       <Stack gap="sm">
-        <Text size="sm">{t.proposal.belowStandsWhatTheyMade}</Text>
+        <Text size="sm">{t.proposal.theirVersionIsShownBelow}</Text>
         <EditList edits={parked} definition={definition} />
         <Group gap="xs">
-          <Button size="compact-md" onClick={onMine}>{t.proposal.putMyChangesIntoIt}</Button>
+          <Button size="compact-md" onClick={onMine}>{t.proposal.applyMyChanges}</Button>
           <Button size="compact-md" variant="default" onClick={onTheirs}>
-            {t.proposal.leaveItAsItIs}
+            {t.proposal.keepTheirs}
           </Button>
         </Group>
       </Stack>

@@ -26,7 +26,7 @@ function MessageList({ talk }: { talk: Proposal["talk"] }) {
       p={0}
       m={0}
       style={{ listStyle: "none" }}
-      aria-label={t.proposal.whatWasSaidSoFar}
+      aria-label={t.proposal.conversation}
     >
       {messages.map((one, at) => (
         <Box
@@ -62,15 +62,15 @@ export function Conversation({ proposal, text, error, busy, disabled, onText, on
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && text.trim()) onSend();
   };
   return (
-    <Card withBorder radius="lg" p="lg" component="section" aria-label={t.proposal.changeItInWords}>
-      <Title order={2} size="h4" mb="sm">{t.proposal.changeItInWords}</Title>
+    <Card withBorder radius="lg" p="lg" component="section" aria-label={t.proposal.describeAChange}>
+      <Title order={2} size="h4" mb="sm">{t.proposal.describeAChange}</Title>
       <Stack gap="sm">
         <MessageList talk={proposal.talk} />
         <form onSubmit={send}>
           <Stack gap="sm">
             <Textarea
               aria-label={t.proposal.whatShouldBeDifferent}
-              placeholder={t.proposal.suchAsOnlyOnMondays}
+              placeholder={t.proposal.forExampleOnlyOnMondays}
               value={text}
               onChange={(event) =>
                 onText(event.currentTarget.value)}
@@ -87,7 +87,7 @@ export function Conversation({ proposal, text, error, busy, disabled, onText, on
                 ? (
                   <ProposalProgress
                     byModel={proposal.made_by.by === "model"}
-                    what={t.proposal.writingItAnew2}
+                    what={t.proposal.rewriting2}
                   />
                 )
                 : <span />}
@@ -97,7 +97,7 @@ export function Conversation({ proposal, text, error, busy, disabled, onText, on
                 loading={busy}
                 disabled={disabled || !text.trim()}
               >
-                {t.proposal.changeIt}
+                {t.proposal.apply}
               </Button>
             </Group>
           </Stack>

@@ -29,14 +29,14 @@ function Watched({ runId }: { runId: string }) {
       <Group gap="sm">
         {isOver(status) ? null : <Loader size="xs" />}
         <Text size="sm">
-          {isOver(status) ? t.proposal.theDryRunIsOver : t.proposal.theDryRunGoesOn}
+          {isOver(status) ? t.proposal.theDryRunEnded : t.proposal.theDryRunIsRunning}
         </Text>
         <Status value={run.data ? runStatus(run.data) : status} />
         {isOver(status) && run.data?.outcome
           ? <Text size="sm">{capitalize(describeOutcome(run.data.outcome))}.</Text>
           : null}
         <Anchor component={Link} to="/runs/$runId" params={{ runId } as never} size="sm">
-          {t.proposal.seeWhatItWouldHave}
+          {t.proposal.showWhatItWouldDo}
         </Anchor>
       </Group>
     </Alert>

@@ -23,7 +23,7 @@ export function ErrorNotice({ problem, proposal }: { problem: unknown; proposal:
                 to="/automations/$automationId"
                 params={{ automationId: id } as never}
               >
-                {t.proposal.lookAtItAsIt}
+                {t.proposal.showTheCurrentVersion}
               </Anchor>,
               <Anchor
                 underline="always"
@@ -31,7 +31,7 @@ export function ErrorNotice({ problem, proposal }: { problem: unknown; proposal:
                 to="/new"
                 search={{ automation: id, words: proposal.request } as never}
               >
-                {t.proposal.proposeTheSameChangeAnew}
+                {t.proposal.proposeTheSameChangeAgain}
               </Anchor>,
             )}
           </Text>

@@ -11,11 +11,11 @@ const SHORT = 12;
 export function MadeBy({ proposal }: { proposal: Proposal }) {
   const { digest, revision, made_by: made } = proposal;
   return (
-    <Part title={t.proposal.whoMadeIt}>
+    <Part title={t.proposal.createdBy}>
       <Stack gap="xs">
         <Text size="sm">{describeAuthor(proposal)}</Text>
         {made.refused.map((one) => (
-          <Text size="xs" c="dimmed" key={one}>{t.proposal.refused(one)}</Text>
+          <Text size="xs" c="dimmed" key={one}>{t.proposal.rejected(one)}</Text>
         ))}
         <Group gap={4}>
           <Text size="xs" c="dimmed">

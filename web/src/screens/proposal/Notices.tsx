@@ -27,7 +27,7 @@ export function Notices({ page }: { page: Page }) {
           <Alert
             color="yellow"
             variant="light"
-            title={t.proposal.theseChangesHaveNoPlace}
+            title={t.proposal.theseChangesNoLongerApply}
           >
             <EditList edits={draft.lost} definition={draft.definition} />
           </Alert>

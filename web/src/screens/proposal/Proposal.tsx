@@ -25,8 +25,8 @@ function Gone() {
       />
       <Empty
         icon={FileX2}
-        title={t.proposal.thisProposalIsNotHere}
-        actions={<Button component={Link} to="/new">{t.proposal.beginANewOne}</Button>}
+        title={t.proposal.proposalNotFound}
+        actions={<Button component={Link} to="/new">{t.proposal.createANewOne}</Button>}
       >
         {t.proposal.proposalsAreKeptForSeven}
       </Empty>
@@ -36,7 +36,7 @@ function Gone() {
 
 const nameOf = ({ definition }: Shown) => {
   const { name } = definition as { name?: unknown };
-  return typeof name === "string" && name ? name : t.proposal.withoutAName;
+  return typeof name === "string" && name ? name : t.proposal.untitled;
 };
 
 function Head({ proposal }: { proposal: Shown }) {
@@ -68,7 +68,7 @@ function Head({ proposal }: { proposal: Shown }) {
             : t.proposal.aProposalForANew}
           {proposal.status === "saved"
             ? t.proposal.saved2
-            : <>{" "}{t.proposal.keptUntil(formatDate(proposal.expires_at))}</>}
+            : <>{" "}{t.proposal.expires(formatDate(proposal.expires_at))}</>}
         </>
       }
       right={
@@ -84,7 +84,7 @@ function Head({ proposal }: { proposal: Shown }) {
               },
             },
             {
-              label: t.proposal.goOnWithIt,
+              label: t.proposal.refineIt,
               operation: {
                 method: "POST",
                 path: `${path}/refine`,
@@ -94,7 +94,7 @@ function Head({ proposal }: { proposal: Shown }) {
               },
             },
             {
-              label: t.proposal.saveItAsAPerson,
+              label: t.proposal.saveItPeopleOnly,
               operation: { method: "POST", path: `${path}/save`, body: { digest } },
             },
           ]}

@@ -33,7 +33,7 @@ import {
 import { t } from "../../strings";
 
 const HINTS: Record<string, string> = {
-  schedule: t.proposal.inWordsSuchAsEvery,
+  schedule: t.proposal.inWordsForExampleEvery,
   time_zone: t.proposal.aZoneOrAPlace,
 };
 
@@ -70,7 +70,7 @@ function FreeField({ free, onText, ...shared }: FieldProps) {
   return (
     <Textarea
       {...shared}
-      description={free === "lines" ? t.proposal.oneOnEachLine : shared.description}
+      description={free === "lines" ? t.proposal.onePerLine : shared.description}
       autosize
       minRows={2}
       maxRows={12}
@@ -109,12 +109,12 @@ function Choices({ choices, ...props }: QuestionFieldProps & { choices: Choice[]
         {free
           ? (
             <>
-              <Radio value={ELSE} label={t.proposal.somethingElse} />
+              <Radio value={ELSE} label={t.proposal.other} />
               {given.picked === ELSE
                 ? (
                   <FreeField
                     free={free}
-                    aria-label={t.proposal.somethingElse2(question.question)}
+                    aria-label={t.proposal.other2(question.question)}
                     placeholder={HINTS[question.kind]}
                     value={given.text ?? ""}
                     onText={(text) => onGiven({ ...given, text })}
@@ -178,7 +178,7 @@ function QuestionField(props: QuestionFieldProps) {
                 target="_blank"
                 inherit
               >
-                {t.proposal.keepTheSecretInThe(secret)}
+                {t.proposal.addTheSecret(secret)}
               </Anchor>
             </>
           )

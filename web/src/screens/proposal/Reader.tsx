@@ -50,7 +50,7 @@ function Rehearsed({ page }: { page: Page }) {
       automationId={proposal.automation_id}
       candidate={{ proposal_id: proposal.proposal_id }}
       hasFired={!!proposal.rehearsal}
-      notYet={ready ? unsent : t.proposal.itCanBeRehearsedOnce}
+      notYet={ready ? unsent : t.proposal.youCanRehearseItWhen}
     />
   );
 }
@@ -76,8 +76,8 @@ function DefinitionPart({ page }: { page: Page }) {
   // A change of an automation that has run uses its real outputs as samples.
   const samples = useLatestSamples(proposal.automation_id);
   return (
-    <Box component="section" aria-label={t.proposal.allOfIt}>
-      <Title order={2} size="h4">{t.proposal.allOfItToRead}</Title>
+    <Box component="section" aria-label={t.proposal.definition}>
+      <Title order={2} size="h4">{t.proposal.fullDefinitionEditable}</Title>
       <Text size="sm" c="dimmed" mb="md">{t.proposal.openAStepToSee}</Text>
       <DefinitionEditor
         value={draft.definition}

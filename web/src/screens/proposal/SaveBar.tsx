@@ -27,9 +27,9 @@ type Props = {
 };
 
 const WORKING: Record<Exclude<Busy, null>, string> = {
-  answers: t.proposal.judgingAndReviewingItAnew,
-  edits: t.proposal.judgingAndReviewingItAnew,
-  words: t.proposal.writingItAnew,
+  answers: t.proposal.validatingAndReviewing,
+  edits: t.proposal.validatingAndReviewing,
+  words: t.proposal.rewriting,
   save: t.proposal.saving,
 };
 
@@ -40,7 +40,7 @@ function Conditions({ conditions, noteError }: Pick<Props, "conditions" | "noteE
       {needsNote
         ? (
           <Textarea
-            label={t.proposal.whyMayItLiveBeside}
+            label={t.proposal.whyIsItNeededIn}
             description={t.proposal.anotherAutomationWritesTheSame}
             value={note}
             onChange={(event) => setNote(event.currentTarget.value)}
@@ -58,7 +58,7 @@ function Conditions({ conditions, noteError }: Pick<Props, "conditions" | "noteE
           <Checkbox
             checked={agreed}
             onChange={(event) => setAgreed(event.currentTarget.checked)}
-            label={t.proposal.iHaveReadWhatIt}
+            label={t.proposal.iReviewedTheNewPermissions}
           />
         )
         : null}
@@ -128,7 +128,7 @@ export function SaveBar(props: Props) {
           </Group>
           <Group gap="xs">
             <Button variant="subtle" color="gray" onClick={onDiscard} disabled={!!busy}>
-              {t.proposal.throwAway}
+              {t.proposal.discard}
             </Button>
             <Way proposal={proposal} changed={changed} />
             {changed

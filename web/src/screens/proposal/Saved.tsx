@@ -24,7 +24,7 @@ function Next({ automation }: { automation: Automation }) {
   return (
     <Stack gap={4}>
       <Text size="xs" fw={600} c="dimmed">
-        {automation.state === "active" ? t.proposal.next : t.proposal.nextOnceItIsActive}
+        {automation.state === "active" ? t.proposal.nextRun : t.proposal.nextRunOnceActive}
       </Text>
       <List size="sm" spacing={2} className="numbers">
         {fires.map((one) => <List.Item key={one}>{one}</List.Item>)}
@@ -73,7 +73,7 @@ function SavedActions({ automation }: { automation: Automation }) {
           leftSection={<FlaskConical size={16} />}
           onClick={() => setTries(tries + 1)}
         >
-          {t.proposal.tryItOnceAsA}
+          {t.proposal.startADryRun}
         </Button>
         <Button
           variant="subtle"
@@ -81,7 +81,7 @@ function SavedActions({ automation }: { automation: Automation }) {
           to="/automations/$automationId"
           params={{ automationId: automation.id } as never}
         >
-          {isActive ? t.proposal.lookAtTheAutomation : t.proposal.leaveItPaused}
+          {isActive ? t.proposal.openTheAutomation : t.proposal.leaveItPaused}
         </Button>
       </Group>
       {problem ? <ProblemNote problem={problem} /> : null}
@@ -90,7 +90,7 @@ function SavedActions({ automation }: { automation: Automation }) {
           <Alert
             color="yellow"
             variant="light"
-            title={t.proposal.itIsActiveButIt}
+            title={t.proposal.itIsActiveButSomething}
           >
             <List size="sm">
               {warnings.map((one) => (
@@ -121,7 +121,7 @@ function Step({ automation, proposal }: { automation: Automation; proposal: Prop
       </Group>
       <Stack gap="md">
         <Text size="sm" c="dimmed">
-          {t.proposal.versionIsInForceIt(automation.version, isActive)}
+          {t.proposal.versionIsActiveItsTriggers(automation.version, isActive)}
         </Text>
         <Starts wakes={proposal.review.impact?.wakes ?? []} />
         <Next automation={automation} />
@@ -133,7 +133,7 @@ function Step({ automation, proposal }: { automation: Automation; proposal: Prop
             params={{ automationId: automation.id } as never}
             size="sm"
           >
-            {t.proposal.lookAtTheAutomation}
+            {t.proposal.openTheAutomation}
           </Anchor>
         )}
       </Stack>

@@ -19,7 +19,7 @@ import { t } from "../../strings";
 function Request({ proposal }: { proposal: Proposal }) {
   return (
     <Box pl="md" style={{ borderLeft: "3px solid var(--line)" }} component="blockquote" m={0}>
-      <Text size="xs" c="dimmed">{t.proposal.youAskedFor}</Text>
+      <Text size="xs" c="dimmed">{t.proposal.yourRequest}</Text>
       <Text size="sm" className="wrap-anywhere">{proposal.request}</Text>
     </Box>
   );
@@ -33,7 +33,8 @@ function Details({ rest }: { rest: string[] }) {
     <Box>
       <UnstyledButton onClick={toggle} aria-expanded={isOpen}>
         <Group gap={4}>
-          <Icon size={14} aria-hidden /> <Text size="sm">{t.proposal.whenItFailsAndIts}</Text>
+          <Icon size={14} aria-hidden />{" "}
+          <Text size="sm">{t.proposal.failureHandlingAndLimits}</Text>
         </Group>
       </UnstyledButton>
       <Collapse expanded={isOpen}>
@@ -51,15 +52,15 @@ export function Summary({ proposal }: { proposal: Proposal }) {
   const notes = made.by === "rules" && made.note ? [...proposal.notes, made.note] : proposal.notes;
   const { steps, rest } = explain(review);
   return (
-    <Card withBorder radius="lg" p="lg" component="section" aria-label={t.proposal.inPlainWords}>
+    <Card withBorder radius="lg" p="lg" component="section" aria-label={t.proposal.summary}>
       <Stack gap="lg">
         <Request proposal={proposal} />
         <Box>
-          <Title order={2} size="h5" c="dimmed" fw={600} mb={6}>{t.proposal.inPlainWords}</Title>
+          <Title order={2} size="h5" c="dimmed" fw={600} mb={6}>{t.proposal.summary}</Title>
           <Text size="lg" lh={1.5} className="wrap-anywhere">{review.summary}</Text>
         </Box>
         {review.opinion
-          ? <Text size="sm" c="dimmed">{t.proposal.aModelSaysOfIt(review.opinion)}</Text>
+          ? <Text size="sm" c="dimmed">{t.proposal.modelsAssessment(review.opinion)}</Text>
           : null}
         {steps.length
           ? (
@@ -76,7 +77,7 @@ export function Summary({ proposal }: { proposal: Proposal }) {
         {notes.length
           ? (
             <Box>
-              <Text size="xs" c="dimmed" mb={4}>{t.proposal.howTheWordsWereRead}</Text>
+              <Text size="xs" c="dimmed" mb={4}>{t.proposal.howYourDescriptionWasRead}</Text>
               <List size="sm" spacing={4}>
                 {notes.map((one) => <List.Item key={one}>{one}</List.Item>)}
               </List>

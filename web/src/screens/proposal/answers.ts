@@ -12,7 +12,7 @@ export type GivenAnswers = Record<string, GivenAnswer>;
 export type Choice = { label: string; value: unknown };
 export type Free = "line" | "zone" | "prose" | "number" | "lines" | "json";
 
-const BY_HAND: Choice = { label: t.proposal.onlyByHand, value: "by hand" };
+const BY_HAND: Choice = { label: t.proposal.onlyManually, value: "by hand" };
 
 const schemaOf = (question: Question) => question.schema as Record<string, unknown>;
 
@@ -26,7 +26,7 @@ function offered(question: Question, zone: string | null): Choice[] {
   const byHand = given.some((one) => one.value === null || /by hand/i.test(one.label));
   if (kind === "schedule") return byHand || !given.length ? given : [...given, BY_HAND];
   if (kind === "time_zone" && zone && !given.some((one) => one.value === zone)) {
-    return [{ label: t.proposal.whereThisBrowserIs(zone), value: zone }, ...given];
+    return [{ label: t.proposal.theZoneOfThisBrowser(zone), value: zone }, ...given];
   }
   return given;
 }

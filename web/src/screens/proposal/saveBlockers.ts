@@ -19,24 +19,24 @@ type SaveState = {
 export function describeBlocker(of: SaveState): string | null {
   const { proposal, changed } = of;
   if (of.broken) return of.broken;
-  if (of.parked) return t.proposal.sayFirstWhichChangesAre;
+  if (of.parked) return t.proposal.chooseFirstWhichChangesTo;
   if (changed) {
-    return t.proposal.changeOfYoursIsNot(changed);
+    return t.proposal.changeIsNotReviewedYet(changed);
   }
   if (proposal.questions.length) {
     return t.proposal.answerQuestionFirst(proposal.questions.length);
   }
   const [problem] = proposal.problems;
-  if (problem) return t.proposal.itIsNotRightYet(problem.detail);
+  if (problem) return t.proposal.itHasAnError(problem.detail);
   if (of.needsNote && of.note.trim().length < ENOUGH_OF_A_REASON) {
-    return t.proposal.sayWhyItMayLive;
+    return t.proposal.explainWhyItIsNeeded;
   }
   if (of.mustAgree && !of.agreed) {
-    return t.proposal.itMayDoMoreThan;
+    return t.proposal.itAsksForNewPermissions;
   }
   return null;
 }
 
 /** What saving does. */
 export const describeSaving = ({ automation_id: changes }: Proposal): string =>
-  changes ? t.proposal.onceYouSaveItIt : t.proposal.onceYouSaveItItStays;
+  changes ? t.proposal.whenYouSaveItIt : t.proposal.whenYouSaveItItStays;

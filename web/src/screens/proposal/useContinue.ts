@@ -72,10 +72,10 @@ export function useContinue(draft: Draft, edits: Edit[], dispatch: (answer: Draf
 
   const throwAway = async () => {
     const question = {
-      title: t.proposal.throwThisProposalAway,
-      message: t.proposal.nothingOfItWasSaved,
+      title: t.proposal.discardThisProposal,
+      message: t.proposal.nothingWasSaved,
     };
-    if (!(await confirm({ ...question, yes: t.proposal.throwAway, dangerous: true }))) return;
+    if (!(await confirm({ ...question, yes: t.proposal.discard, dangerous: true }))) return;
     try {
       await discard(id);
       forgetDraft(id);
@@ -95,7 +95,7 @@ function holdFocus(): void {
 }
 
 function describeResult(way: Way, open: number): string {
-  if (way === "words") return t.proposal.itWasChangedLookAt;
-  if (way === "edits") return t.proposal.yourChangesAreInIt;
-  return open ? t.proposal.thankYouThereIsMore : t.proposal.thankYouNothingIsOpen;
+  if (way === "words") return t.proposal.itWasChangedReviewIt;
+  if (way === "edits") return t.proposal.yourChangesAreApplied;
+  return open ? t.proposal.thanksThereAreMoreQuestions : t.proposal.thanksAllQuestionsAreAnswered;
 }

@@ -26,7 +26,7 @@ function useFindings(proposal: Proposal, refused: DistributedErrors): Finding[] 
     ...reviewNotes(proposal),
     ...proposal.questions.map((one): Finding => ({
       pointer: one.pointer,
-      detail: t.proposal.askedAbove(one.question),
+      detail: t.proposal.seeTheQuestionAbove(one.question),
       level: "note",
     })),
   ], [proposal, refused]);

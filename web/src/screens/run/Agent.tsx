@@ -5,7 +5,7 @@ import { Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 import { escapeInvisible, formatUsd } from "../../kit/format";
 import type { AgentPiece } from "./stepOutput";
-import { t } from "../../strings";
+import { locale, t } from "../../strings";
 
 // Longer texts are truncated until expanded.
 const BRIEF = 300;
@@ -37,7 +37,9 @@ function Part({ tone, head, children }: { tone: string; head: string; children?:
 }
 
 function Turn({ piece: answer }: { piece: AgentPiece }) {
-  const tokens = (number(answer.input_tokens) + number(answer.output_tokens)).toLocaleString("en");
+  const tokens = (number(answer.input_tokens) + number(answer.output_tokens)).toLocaleString(
+    locale,
+  );
   const cost = t.run.soFar(formatUsd(number(answer.cost_usd)), formatUsd(number(answer.total_usd)));
   return (
     <Text size="xs" c="dimmed" pt={4}>
@@ -51,7 +53,7 @@ function Piece({ piece: answer }: { piece: AgentPiece }) {
   switch (answer.kind) {
     case "thought":
       return (
-        <Part tone="thought" head={t.run.thinks}>
+        <Part tone="thought" head={t.run.thought}>
           <Text_ value={answer.text} />
         </Part>
       );
@@ -73,12 +75,12 @@ function Piece({ piece: answer }: { piece: AgentPiece }) {
     case "refused":
       return (
         <Part tone="err" head={t.run.calls(tool)}>
-          {t.run.wasNotDone(<Text_ value={answer.arguments} />, <Text_ value={answer.text} />)}
+          {t.run.failed(<Text_ value={answer.arguments} />, <Text_ value={answer.text} />)}
         </Part>
       );
     case "told":
       return (
-        <Part tone="err" head={t.run.isTold}>
+        <Part tone="err" head={t.run.message}>
           <Text_ value={answer.text} />
         </Part>
       );
@@ -92,7 +94,7 @@ function Piece({ piece: answer }: { piece: AgentPiece }) {
           </Part>
         )
         : (
-          <Part tone="answer" head={t.run.answers}>
+          <Part tone="answer" head={t.run.answer2}>
             <Text_ value={answer.output ?? answer.text} />
           </Part>
         );
@@ -103,7 +105,7 @@ function Piece({ piece: answer }: { piece: AgentPiece }) {
 
 export function Agent({ pieces }: { pieces: AgentPiece[] }) {
   return (
-    <Stack gap={8} role="log" aria-label={t.run.whatItsAgentDid}>
+    <Stack gap={8} role="log" aria-label={t.run.agentTranscript}>
       {pieces.map((answer, at) => <Piece key={at} piece={answer} />)}
     </Stack>
   );

@@ -14,7 +14,7 @@ const OUTCOMES: Record<string, [string, string]> = {
   ok: [t.run.done, "teal"],
   done: [t.run.done, "teal"],
   held: [t.run.waitsForAPerson, "yellow"],
-  pretended: [t.run.onlyPretended, "gray"],
+  pretended: [t.run.simulated, "gray"],
   denied: ["refused", "red"],
   failed: ["failed", "red"],
   error: ["failed", "red"],
@@ -51,11 +51,11 @@ function One({ call }: { call: Call }) {
         {draft
           ? (
             <Anchor component={Link} to={`/inbox?draft=${draft}`} size="sm">
-              {t.run.lookAtTheDraftIn}
+              {t.run.openTheDraftInThe}
             </Anchor>
           )
           : null}
-        <Text size="xs" c="dimmed">{t.run.askedWith}</Text>
+        <Text size="xs" c="dimmed">{t.run.arguments}</Text>
         <Json
           value={call.arguments}
           label={t.run.theArgumentsOf(call.capability)}
@@ -69,13 +69,13 @@ function One({ call }: { call: Call }) {
             />
           )
           : call.result === null
-          ? <Text size="xs" c="dimmed">{t.run.whatItAnsweredIsWhat}</Text>
+          ? <Text size="xs" c="dimmed">{t.run.theResponseIsTheSteps}</Text>
           : (
             <>
-              <Text size="xs" c="dimmed">{t.run.answered}</Text>
+              <Text size="xs" c="dimmed">{t.run.response}</Text>
               <Json
                 value={call.result}
-                label={t.run.theAnswerOf(call.capability)}
+                label={t.run.theResponseOf(call.capability)}
                 most={240}
               />
             </>

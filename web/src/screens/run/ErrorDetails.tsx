@@ -15,12 +15,12 @@ export function ErrorDetails(
   { error, about, children }: { error: ErrorDocument; about: ErrorDocument; children?: ReactNode },
 ) {
   const findings = Array.isArray(error.errors) ? error.errors as Finding[] : [];
-  const title = text(error.title) ?? t.run.itDidNotWork;
+  const title = text(error.title) ?? t.run.itFailed;
   return (
     <Alert color="red" variant="light" icon={<TriangleAlert size={16} />} title={title}>
       <Stack gap="xs">
         <Text size="sm" className="wrap-anywhere">
-          {text(error.detail) ?? t.run.nothingMoreWasSaid}
+          {text(error.detail) ?? t.run.noFurtherDetails}
         </Text>
         {findings.filter((one) => one.detail && one.detail !== error.detail).map((
           one,

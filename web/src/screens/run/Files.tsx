@@ -28,7 +28,7 @@ function size(bytes: number): string {
 
 async function readText(file: Shown): Promise<string> {
   const answer = await fetch(contentOf(file), { credentials: "same-origin" });
-  if (!answer.ok) throw new Error(t.run.thisFileCannotBeRead);
+  if (!answer.ok) throw new Error(t.run.thisFileIsNoLonger);
   return await answer.text();
 }
 
@@ -57,7 +57,7 @@ function One({ file }: { file: Shown }) {
               onClick={look}
               aria-expanded={seen}
             >
-              {seen ? t.run.hide : t.run.look}
+              {seen ? t.run.hide : t.run.show}
             </Button>
           )
           : <Download size={14} aria-hidden />}

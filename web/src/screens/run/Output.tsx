@@ -6,7 +6,7 @@ import { CopyIcon } from "../../kit/Copy";
 import { escapeInvisible } from "../../kit/format";
 import { writeLine } from "./keys";
 import type { Line } from "./stepOutput";
-import { t } from "../../strings";
+import { locale, t } from "../../strings";
 
 // More lines than this are shown only on request.
 const SHOWN = 1_000;
@@ -36,16 +36,16 @@ export function Output({ lines, stepKey, chosen, choose }: Props) {
   return (
     <>
       <Group justify="space-between" mb={4}>
-        <Text size="xs" c="dimmed">{t.run.redLinesWentToStderr}</Text>
+        <Text size="xs" c="dimmed">{t.run.redLinesWereWrittenTo}</Text>
         <CopyIcon
           text={lines.map((line) => line.text).join("\n")}
-          label={t.run.copyWhatItSaid}
+          label={t.run.copyOutput}
         />
       </Group>
       {first > 0
         ? (
           <Button size="compact-xs" variant="subtle" onClick={() => setAll(true)}>
-            {t.run.showTheLinesBefore(first.toLocaleString("en"))}
+            {t.run.showThePreviousLines(first.toLocaleString(locale))}
           </Button>
         )
         : null}
@@ -54,7 +54,7 @@ export function Output({ lines, stepKey, chosen, choose }: Props) {
         ref={place}
         tabIndex={0}
         role="log"
-        aria-label={t.run.whatItSaid}
+        aria-label={t.run.output}
         onScroll={({ currentTarget: box }) => {
           follows.current = box.scrollHeight - box.scrollTop - box.clientHeight < 40;
         }}

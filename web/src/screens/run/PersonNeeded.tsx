@@ -42,9 +42,9 @@ export function awaitedOf(run: Pick<Timed, "status" | "steps">): string[] {
 
 function describeDraft(awaited: number, drafts: number): string {
   if (awaited) {
-    return t.run.itWaitsForAPerson(awaited);
+    return t.run.itWaitsForApprovalOf(awaited);
   }
-  return t.run.draftOfItWaitsFor(drafts);
+  return t.run.draftNeedsApprovalNothingIs(drafts);
 }
 
 /** Where a person must act before it continues, or before something is sent. */
@@ -54,7 +54,7 @@ export function PersonNeeded({ run }: { run: Followed }) {
   const awaited = awaitedOf(run).filter((one) => drafts.includes(one));
   if (!question && !drafts.length) return null;
   const text = question
-    ? t.run.onceSomebodyHasAnsweredIt
+    ? t.run.theRunContinuesAfterSomeone
     : describeDraft(awaited.length, drafts.length);
   return (
     <Alert mb="md" color="yellow" variant="light" icon={<Hourglass size={16} />}>
@@ -66,7 +66,7 @@ export function PersonNeeded({ run }: { run: Followed }) {
           size="compact-md"
           variant="default"
         >
-          {question ? t.run.answerIt : t.run.openInTheInbox}
+          {question ? t.run.answer : t.run.openInTheInbox}
         </Button>
       </Group>
     </Alert>

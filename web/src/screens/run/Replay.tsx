@@ -14,7 +14,7 @@ import { type Edited, replayOf } from "./replayRequest";
 import { t } from "../../strings";
 
 const MODES = [
-  { value: "live", label: t.run.forReal },
+  { value: "live", label: t.run.live },
   { value: "verify", label: t.run.verifyModeNothingIsSent },
   { value: "dry_run", label: t.run.dryRunNothingIsChanged },
 ];
@@ -65,7 +65,7 @@ function Form({ run, text, close }: FormProps) {
       const { data } = await client.POST("/api/v1/runs/{run_id}/replay", { params, body });
       void refresh("/api/v1/runs");
       close();
-      notifyDone(t.run.itRunsOnceMore);
+      notifyDone(t.run.theReplayStarted);
       if (data) await navigate({ to: `/runs/${data.run_id}` });
     } catch (refusal) {
       setProblem(refusal);
@@ -83,14 +83,14 @@ function Form({ run, text, close }: FormProps) {
             aria-labelledby="replay-version"
             value={edited.version}
             onChange={(version) => set({ version: version as Edited["version"] })}
-            data={[{ value: "same", label: t.run.asThen(run.version) }, {
+            data={[{ value: "same", label: t.run.sameAsBefore(run.version) }, {
               value: "active",
-              label: t.run.inForceNow,
+              label: t.run.activeVersion,
             }]}
           />
         </div>
         <Select
-          label={t.run.how}
+          label={t.run.mode}
           data={MODES}
           value={edited.mode}
           allowDeselect={false}
@@ -109,7 +109,7 @@ function Form({ run, text, close }: FormProps) {
         set={(payload) => set({ payload })}
         wrong={wrong.payload}
       />
-      <Text size="xs" c="dimmed">{t.run.withAnotherPayloadAndThe}</Text>
+      <Text size="xs" c="dimmed">{t.run.ifYouChangeThePayload}</Text>
       {problem ? <ProblemNote problem={problem} /> : null}
       <Group justify="flex-end" gap="xs">
         <Button variant="default" onClick={close}>{t.run.cancel}</Button>

@@ -54,10 +54,10 @@ function Gone() {
       <PageHead title={t.run.run} back={{ to: "/runs", label: t.run.runs }} />
       <Empty
         icon={SearchX}
-        title={t.run.thereIsNoSuchRun}
-        actions={<Button component={Link} to="/runs">{t.run.lookAtAllRuns}</Button>}
+        title={t.run.runNotFound}
+        actions={<Button component={Link} to="/runs">{t.run.showAllRuns}</Button>}
       >
-        {t.run.itWasInAnotherWorkspace}
+        {t.run.itIsInAnotherWorkspace}
       </Empty>
     </>
   );

@@ -47,7 +47,7 @@ function Facts({ run, now }: { run: Followed; now: number }) {
     formatDateTime(run.created_at),
     lasted ? `${isOver(run.status) ? t.run.took : t.run.for} ${lasted}` : null,
     run.cost_usd ? formatUsd(run.cost_usd) : null,
-    run.attempt > 1 ? t.run.takenUpTimeAgain(run.attempt - 1) : null,
+    run.attempt > 1 ? t.run.resumedTime(run.attempt - 1) : null,
   ];
   return (
     <>
@@ -71,23 +71,23 @@ function useRunActions(run: Followed) {
   const params = { path: { run_id: run.id } };
   const cancel = async () => {
     const yes = await confirm({
-      title: t.run.stopThisRun,
-      message: t.run.whatItHasDoneSo,
-      yes: t.run.stopIt,
+      title: t.run.cancelThisRun,
+      message: t.run.completedStepsStayCompletedYou,
+      yes: t.run.cancelRun,
       dangerous: true,
     });
     if (yes) {
       await act(async () => {
         await client.POST("/api/v1/runs/{run_id}/cancel", { params });
         await refresh("/api/v1/runs");
-      }, t.run.theRunIsBeingStopped);
+      }, t.run.cancellingTheRun);
     }
   };
   const retry = () =>
     act(async () => {
       await client.POST("/api/v1/runs/{run_id}/retry", { params });
       await refresh("/api/v1/runs");
-    }, t.run.itGoesOnFromThe);
+    }, t.run.retryingFromTheFailedStep);
   return { busy, cancel, retry };
 }
 
@@ -100,7 +100,7 @@ function RunActions({ run }: { run: Followed }) {
   const path = `/api/v1/runs/${run.id}`;
   const copyLink = async () => {
     await navigator.clipboard.writeText(location.href);
-    notifyDone(t.run.theLinkIsCopied);
+    notifyDone(t.run.linkCopied);
   };
   return (
     <>
@@ -150,7 +150,7 @@ function RunActions({ run }: { run: Followed }) {
                 to={`/automations/${run.automation_id}/edit?run=${run.id}`}
                 leftSection={<PencilLine size={15} />}
               >
-                {t.run.loadIntoTheEditor}
+                {t.run.openInTheEditor}
               </Menu.Item>
             )
             : null}
@@ -192,7 +192,7 @@ function Broken({ run, choose }: { run: Followed; choose: (key: string) => void 
       {story.step
         ? (
           <Button size="compact-sm" variant="default" onClick={() => choose(story.step!)}>
-            {t.run.lookAt(story.step)}
+            {t.run.goTo(story.step)}
           </Button>
         )
         : null}
@@ -214,9 +214,9 @@ export function RunHead(
   // The failed step shows its problem itself while it is selected.
   const apart = run.error && (!story.step || chosen !== story.step);
   const headline = run.halted && run.status !== "running"
-    ? t.run.itIsHeld
+    ? t.run.itIsHalted
     : questionOf(run)
-    ? t.run.itWaitsForAPersons
+    ? t.run.itWaitsForAnAnswer
     : story.headline;
   const text = [headline, story.trial, apart ? null : story.because].filter(Boolean).join(
     " ",
@@ -255,7 +255,7 @@ export function RunHead(
         )
         : null}
       {!connected && !isOver(run.status)
-        ? <Text size="sm" c="dimmed" mb="sm">{t.run.theConnectionIsGoneWhat}</Text>
+        ? <Text size="sm" c="dimmed" mb="sm">{t.run.disconnectedLiveUpdatesContinue}</Text>
         : null}
     </>
   );

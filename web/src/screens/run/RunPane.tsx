@@ -7,7 +7,7 @@ import { formatUsd, isOver } from "../../kit/format";
 import { Files } from "./Files";
 import type { Followed } from "./liveRun";
 import { Section } from "./Section";
-import { t } from "../../strings";
+import { locale, t } from "../../strings";
 
 function Lineage({ run }: { run: Followed }) {
   if (!run.replay_of && !run.parent_id) return null;
@@ -16,14 +16,14 @@ function Lineage({ run }: { run: Followed }) {
       {run.replay_of
         ? (
           <Anchor component={Link} to={`/runs/${run.replay_of}`} size="sm">
-            {t.run.theRunThatItRepeats}
+            {t.run.replayedRun}
           </Anchor>
         )
         : null}
       {run.parent_id
         ? (
           <Anchor component={Link} to={`/runs/${run.parent_id}`} size="sm">
-            {t.run.theRunThatStartedIt}
+            {t.run.startedByRun}
           </Anchor>
         )
         : null}
@@ -34,7 +34,7 @@ function Lineage({ run }: { run: Followed }) {
 function Usage({ run }: { run: Followed }) {
   if (!run.usage.length) return null;
   return (
-    <Section title={t.run.whatItAskedOfModels}>
+    <Section title={t.run.modelRequests}>
       <Table.ScrollContainer minWidth={360} type="native">
         <Table fz="sm" verticalSpacing={6}>
           <Table.Thead>
@@ -53,10 +53,10 @@ function Usage({ run }: { run: Followed }) {
                 <Table.Td className="mono">{one.step}</Table.Td>
                 <Table.Td>
                   {one.model}
-                  {one.reported ? t.run.itsOwnWord : ""}, {t.counts.asks(one.asks)}
+                  {one.reported ? t.run.selfReported : ""}, {t.counts.asks(one.asks)}
                 </Table.Td>
                 <Table.Td ta="right" className="numbers">
-                  {(one.input_tokens + one.output_tokens).toLocaleString("en")}
+                  {(one.input_tokens + one.output_tokens).toLocaleString(locale)}
                 </Table.Td>
                 <Table.Td ta="right" className="numbers">
                   {formatUsd(one.cost_usd)}
@@ -74,7 +74,7 @@ function PretendedCalls({ run }: { run: Followed }) {
   const calls = run.story.suppressed ?? [];
   if (!calls.length) return null;
   return (
-    <Section title={t.run.whatItOnlyPretendedTo}>
+    <Section title={t.run.simulatedCalls}>
       <Stack gap={6}>
         {calls.map((one, at) => (
           <details key={at}>
@@ -83,7 +83,7 @@ function PretendedCalls({ run }: { run: Followed }) {
             </summary>
             <Json
               value={one.arguments}
-              label={t.run.whatWouldHaveBeenGiven(one.capability)}
+              label={t.run.theArgumentsOf2(one.capability)}
               most={240}
             />
           </details>
@@ -115,23 +115,23 @@ export function RunPane({ run }: { run: Followed }) {
         {silent
           ? (
             <Text size="sm" c="dimmed">
-              {isOver(run.status) ? t.run.itAnsweredNothing : t.run.whatItAnswersAppearsHere}
+              {isOver(run.status) ? t.run.noResult : t.run.theResultAppearsHereWhen}
             </Text>
           )
           : (
-            <Section title={t.run.whatItAnswered}>
-              <Json value={run.output} label={t.run.theAnswerOfTheRun} />
+            <Section title={t.run.result}>
+              <Json value={run.output} label={t.run.theResultOfTheRun} />
             </Section>
           )}
         <PretendedCalls run={run} />
         {isEmpty(run.inputs) ? null : (
-          <Section title={t.run.itsInputs}>
-            <Json value={run.inputs} label={t.run.itsInputs2} />
+          <Section title={t.run.inputs2}>
+            <Json value={run.inputs} label={t.run.theInputs} />
           </Section>
         )}
         {isEmpty(run.payload) ? null : (
-          <Section title={t.run.whatItsTriggerBrought}>
-            <Json value={run.payload} label={t.run.itsPayload} />
+          <Section title={t.run.triggerPayload}>
+            <Json value={run.payload} label={t.run.thePayload} />
           </Section>
         )}
         <Usage run={run} />

@@ -38,8 +38,8 @@ function Waiting({ shown, drafts }: { shown: Attempt | undefined; drafts: string
   const texts = question
     ? t.run.answerTheQuestion
     : drafts.length > 1
-    ? t.run.lookAtTheDrafts
-    : t.run.lookAtTheDraft;
+    ? t.run.openTheDrafts
+    : t.run.openTheDraft;
   return <Button component={Link} to={to} size="compact-md" variant="light">{texts}</Button>;
 }
 
@@ -56,7 +56,7 @@ function costOf(run: Followed, row: Row): number {
 /** As in the timeline: including waits; with several attempts, the selected one. */
 const describeDuration = (row: Row, shown: Attempt): string =>
   row.tries.length > 1
-    ? t.run.thisTryTook(formatDuration(shown.ms / 1000))
+    ? t.run.thisAttemptTook(formatDuration(shown.ms / 1000))
     : t.run.took2(formatDuration(rowDuration(row) ?? shown.ms / 1000));
 
 function Facts({ run, row, shown }: { run: Followed; row: Row; shown: Attempt | undefined }) {
@@ -66,7 +66,7 @@ function Facts({ run, row, shown }: { run: Followed; row: Row; shown: Attempt | 
     humanize(row.action || "step"),
     shown && shown.status !== "waiting" ? describeDuration(row, shown) : null,
     shown
-      ? `${shown.status === "waiting" ? t.run.waitsSince : t.run.ended} ${
+      ? `${shown.status === "waiting" ? t.run.waitingSince : t.run.ended} ${
         formatDateTime(shown.finished_at)
       }`
       : null,
@@ -75,9 +75,9 @@ function Facts({ run, row, shown }: { run: Followed; row: Row; shown: Attempt | 
     process?.exit_code !== undefined && process.exit_code !== null
       ? t.run.exitCode(process.exit_code)
       : null,
-    process?.reason ? t.run.endedFromOutside(humanize(process.reason)) : null,
+    process?.reason ? t.run.killed(humanize(process.reason)) : null,
     process?.cpu_ms ? t.run.ofCpu(formatDuration(process.cpu_ms / 1000)) : null,
-    process?.peak_kb ? t.run.mbAtMost(Math.round(process.peak_kb / 1024)) : null,
+    process?.peak_kb ? t.run.peakMb(Math.round(process.peak_kb / 1024)) : null,
   ];
   return <Text size="sm" c="dimmed">{facts.filter(Boolean).join(" · ")}</Text>;
 }
@@ -119,10 +119,10 @@ function Head(
 
 function NoOutput({ row }: { row: Row }) {
   const texts: Record<string, string> = {
-    planned: t.run.itsTurnHasNotCome,
-    not_reached: t.run.theRunEndedBeforeIts,
-    skipped: t.run.itsConditionWasNotMet,
-    under_way: t.run.itIsUnderWayWhat,
+    planned: t.run.thisStepHasNotStarted,
+    not_reached: t.run.theRunEndedBeforeThis,
+    skipped: t.run.skippedItsConditionWasNot,
+    under_way: t.run.inProgressItsOutputAppears,
   };
   return texts[row.status] ? <Text size="sm" c="dimmed">{texts[row.status]}</Text> : null;
 }
@@ -133,7 +133,7 @@ function AttemptTabs(
   if (row.tries.length < 2 || !shown) return null;
   const data = row.tries.map((one, at) => ({
     value: String(at + 1),
-    label: t.run.try(at + 1, describeStatus(one.status === "retrying" ? "failed" : one.status)),
+    label: t.run.attempt(at + 1, describeStatus(one.status === "retrying" ? "failed" : one.status)),
   }));
   return (
     <SegmentedControl
@@ -141,7 +141,7 @@ function AttemptTabs(
       data={data}
       value={String(row.tries.indexOf(shown) + 1)}
       onChange={(value) => choose(Number(value))}
-      aria-label={t.run.whichTry}
+      aria-label={t.run.attempt2}
     />
   );
 }
@@ -190,7 +190,7 @@ export function StepPane({ run, row, output: said, attempt, setAttempt, line, ch
         <NoOutput row={row} />
         {lines.length
           ? (
-            <Section title={t.run.whatItSaid}>
+            <Section title={t.run.output}>
               <Output
                 lines={lines}
                 stepKey={row.key}
@@ -203,7 +203,7 @@ export function StepPane({ run, row, output: said, attempt, setAttempt, line, ch
         {agent.length || transcripts.length
           ? (
             <Section
-              title={t.run.whatItsAgentDid}
+              title={t.run.agentTranscript}
               right={transcripts.map((one) => (
                 <Anchor
                   key={one.artifact_id}
@@ -211,7 +211,7 @@ export function StepPane({ run, row, output: said, attempt, setAttempt, line, ch
                   href={`/api/v1/artifacts/${one.artifact_id}/content`}
                   download
                 >
-                  {t.run.wholeTranscript}
+                  {t.run.fullTranscript}
                 </Anchor>
               ))}
             >
@@ -222,14 +222,14 @@ export function StepPane({ run, row, output: said, attempt, setAttempt, line, ch
         {shown && shown.status !== "waiting" && shown.output !== undefined &&
             shown.output !== null
           ? (
-            <Section title={t.run.whatItAnswered}>
-              <Json value={shown.output} label={t.run.theAnswerOf(row.key)} />
+            <Section title={t.run.result}>
+              <Json value={shown.output} label={t.run.theResponseOf(row.key)} />
             </Section>
           )
           : null}
         {calls.length
           ? (
-            <Section title={t.run.whatItCalled}>
+            <Section title={t.run.calls2}>
               <Calls calls={calls} />
             </Section>
           )
@@ -237,10 +237,10 @@ export function StepPane({ run, row, output: said, attempt, setAttempt, line, ch
         <Files runId={run.id} step={row.step} />
         {row.plan
           ? (
-            <Section title={t.run.whatThePlanAsksOf}>
+            <Section title={t.run.definition}>
               <Json
                 value={row.plan.config}
-                label={t.run.whatThePlanAsksOf2(row.key)}
+                label={t.run.theDefinitionOf(row.key)}
                 most={280}
               />
             </Section>

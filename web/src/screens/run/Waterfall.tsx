@@ -92,7 +92,7 @@ const Line = memo(RowButton);
 function Fold({ row, open, fold }: { row: Row; open: boolean; fold: (key: string) => void }) {
   if (!row.inside) return <span className="run-fold" aria-hidden />;
   const Icon = open ? ChevronDown : ChevronRight;
-  const label = t.run.hideWhatIsInsideOf(open, row.name);
+  const label = t.run.hideTheStepsIn(open, row.name);
   return (
     <button
       type="button"

@@ -70,9 +70,9 @@ const STATUSES: Record<string, [LucideIcon, string]> = {
 };
 
 const WORDS: Record<string, string> = {
-  retrying: t.run.waitsToTryAgain,
-  under_way: t.run.underWay,
-  planned: t.run.stillToCome,
+  retrying: t.run.waitingToRetry,
+  under_way: t.run.inProgress,
+  planned: t.run.notStarted,
   not_reached: t.run.notReached,
 };
 export const describeStatus = (status: string) => WORDS[status] ?? humanize(status);
@@ -89,11 +89,11 @@ export function StatusIcon({ status }: { status: string }) {
 }
 
 export const SEGMENT_LABELS: Record<SegmentKind, string> = {
-  queue: t.run.inLineForAWorker,
-  work: t.run.atWork,
-  failed: t.run.aTryThatFailed,
-  wait: t.run.waits,
-  retry: t.run.untilTheNextTry,
-  under_way: t.run.underWay,
-  broken_off: t.run.brokenOffThenGoneOn,
+  queue: t.run.queued,
+  work: t.run.running,
+  failed: t.run.failedAttempt,
+  wait: t.run.waiting,
+  retry: t.run.untilTheNextAttempt,
+  under_way: t.run.inProgress,
+  broken_off: t.run.interruptedThenResumed,
 };

@@ -29,7 +29,7 @@ export function replayOf(before: Edited, edited: Edited): {
   const payload = parsed(edited.payload, before.payload);
   const fits = !("value" in inputs) || isObject(inputs.value);
   const wrong = {
-    inputs: inputs.wrong ?? (fits ? undefined : t.run.inputsAreAnObjectWith),
+    inputs: inputs.wrong ?? (fits ? undefined : t.run.inputsMustBeAnObject),
     payload: payload.wrong,
   };
   if (wrong.inputs || wrong.payload) return { wrong };

@@ -32,7 +32,7 @@ export function AutomationPick({ value, onChange }: Props) {
       // The server has already searched, including goals.
       filter={({ options }) => options}
       onSearchChange={setText}
-      nothingFoundMessage={t.runs.noneIsCalledSo}
+      nothingFoundMessage={t.runs.noResults}
       style={{ flex: "1 1 14rem" }}
     />
   );

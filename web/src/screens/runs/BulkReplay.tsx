@@ -18,7 +18,7 @@ export function BulkReplay({ runs, clear }: { runs: RunSummary[]; clear: () => v
   const start = async () => {
     const yes = await confirm({
       title: t.runs.replayRun(runs.length),
-      message: t.runs.eachIsStartedOnceMore,
+      message: t.runs.eachRunStartsAgainWith,
       yes: t.runs.replayThem,
     });
     if (!yes) return;
@@ -46,9 +46,9 @@ export function BulkReplay({ runs, clear }: { runs: RunSummary[]; clear: () => v
       <Group justify="space-between">
         <Text size="sm">
           {going
-            ? t.runs.ofRunHandedIn(going.done, going.all) +
-              (going.problems.length ? t.runs.refused(going.problems.length) : "")
-            : t.runs.failedRunChosen(runs.length)}
+            ? t.runs.ofRunStarted(going.done, going.all) +
+              (going.problems.length ? t.runs.rejected(going.problems.length) : "")
+            : t.runs.failedRunSelected(runs.length)}
         </Text>
         <Group gap="xs">
           {going && !busy
@@ -66,7 +66,7 @@ export function BulkReplay({ runs, clear }: { runs: RunSummary[]; clear: () => v
             ? (
               <>
                 <Button size="compact-sm" variant="default" onClick={clear}>
-                  {t.runs.chooseNone}
+                  {t.runs.clearSelection}
                 </Button>
                 <Button
                   size="compact-sm"
@@ -85,7 +85,7 @@ export function BulkReplay({ runs, clear }: { runs: RunSummary[]; clear: () => v
           <Progress
             mt="xs"
             value={(going.done / going.all) * 100}
-            aria-label={t.runs.runsHandedIn}
+            aria-label={t.runs.runsStarted}
           />
         )
         : null}

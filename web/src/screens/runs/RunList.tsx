@@ -80,7 +80,7 @@ function Line({ run, named, choosing }: LineProps) {
             checked={choosing.chosen.has(run.id)}
             disabled={!canReplay(run)}
             onChange={(event) => choosing.choose(run, event.currentTarget.checked)}
-            aria-label={t.runs.chooseTheRunOf(
+            aria-label={t.runs.selectTheRunOf(
               escapeInvisible(run.automation),
               formatDateTime(run.created_at),
             )}

@@ -24,19 +24,19 @@ function NoRuns({ narrowed, clear }: { narrowed: boolean; clear: () => void }) {
     ? (
       <Empty
         icon={Activity}
-        title={t.runs.noRunIsLikeThat}
+        title={t.runs.noMatchingRuns}
         actions={<Button variant="default" onClick={clear}>{t.runs.showAllRuns}</Button>}
       >
-        {t.runs.otherFiltersMayFindIt}
+        {t.runs.tryOtherFiltersRunsAre}
       </Empty>
     )
     : (
       <Empty
         icon={Activity}
-        title={t.runs.nothingHasRunYet}
-        actions={<Button component={Link} to="/automations">{t.runs.goToTheAutomations}</Button>}
+        title={t.runs.noRunsYet}
+        actions={<Button component={Link} to="/automations">{t.runs.goToAutomations}</Button>}
       >
-        {t.runs.eachTimeAnAutomationIs}
+        {t.runs.everyRunAppearsHereAs}
       </Empty>
     );
 }
@@ -61,7 +61,7 @@ export default function Runs() {
     <>
       <PageHead
         title={t.runs.runs}
-        sub={t.runs.everythingThatRanHereOr}
+        sub={t.runs.allRunsNewestFirst}
         right={
           <CopyAs
             operations={[{ label: t.runs.listRuns, operation: { method: "GET", path } }]}
@@ -84,7 +84,7 @@ export default function Runs() {
           values={values}
           change={change}
           name="mode"
-          label={t.runs.anyKind}
+          label={t.runs.anyMode}
           choices={MODES}
         />
       </Group>

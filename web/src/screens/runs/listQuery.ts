@@ -22,7 +22,7 @@ export const STATUSES: Choice[] = [
   { value: "skipped", label: t.runs.skipped },
 ];
 export const MODES: Choice[] = [
-  { value: "live", label: t.runs.forReal },
+  { value: "live", label: t.runs.live },
   { value: "dry_run", label: t.runs.dryRun },
   { value: "verify", label: t.runs.verifyMode },
 ];
@@ -47,7 +47,7 @@ export function describeOrigin(run: RunSummary): string {
   const by = run.replay_of
     ? "replay"
     : run.trigger_type === "manual"
-    ? t.runs.byHand
+    ? t.runs.manually
     : humanize(run.trigger_type);
   return [by, describeMode(run.mode), t.runs.version(run.version)].filter(Boolean).join(" · ");
 }

@@ -39,7 +39,7 @@ export function SecretForm(
     event.preventDefault();
     const kept = { ...given, description: given.description || undefined };
     if (!await send(() => save(kept))) return;
-    notifyDone(replaced ? t.secrets.hasItsNewValue(given.name) : t.secrets.isSealed(given.name));
+    notifyDone(replaced ? t.secrets.isUpdated(given.name) : t.secrets.isSaved(given.name));
     onClose();
   };
   return (
@@ -54,14 +54,14 @@ export function SecretForm(
           <TextInput
             label={t.secrets.name}
             description={capitals
-              ? t.secrets.capitalsDigitsAndUnderscores
-              : t.secrets.smallLettersDigitsAndUnderscores}
+              ? t.secrets.uppercaseLettersDigitsAnd
+              : t.secrets.lowercaseLettersDigitsAnd}
             required
             disabled={replaced !== null}
             value={given.name}
             onChange={(event) => change({ name: event.currentTarget.value })}
             error={refusal.at("name") ??
-              (isTaken ? t.secrets.itIsThereAlreadySaving : undefined)}
+              (isTaken ? t.secrets.itExistsAlreadySavingReplaces : undefined)}
             className="mono"
             autoComplete="off"
             data-autofocus
@@ -76,7 +76,7 @@ export function SecretForm(
             autoComplete="new-password"
           />
           <Textarea
-            label={t.secrets.whatItIsFor}
+            label={t.secrets.description}
             autosize
             maxRows={4}
             value={given.description}
@@ -86,7 +86,7 @@ export function SecretForm(
           {refusal.rest ? <ProblemNote problem={refusal.rest} /> : null}
           <Group justify="flex-end" gap="xs">
             <Button variant="default" onClick={onClose}>{t.secrets.cancel}</Button>
-            <Button type="submit" loading={busy}>{t.secrets.sealIt}</Button>
+            <Button type="submit" loading={busy}>{t.secrets.save}</Button>
           </Group>
         </Stack>
       </form>

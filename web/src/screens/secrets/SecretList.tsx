@@ -21,11 +21,11 @@ export function SecretList({ held, onReplace, onRemove }: Props) {
   const remove = async (name: string) => {
     const sure = await confirm({
       title: t.secrets.remove(name),
-      message: t.secrets.itCannotBeBroughtBack,
-      yes: t.secrets.removeIt,
+      message: t.secrets.youCannotUndoThisRuns,
+      yes: t.secrets.remove2,
       dangerous: true,
     });
-    if (sure && onRemove) await act(() => onRemove(name), t.secrets.isGone(name));
+    if (sure && onRemove) await act(() => onRemove(name), t.secrets.isRemoved(name));
   };
   return (
     <Card withBorder radius="lg" p={0}>
@@ -40,7 +40,7 @@ export function SecretList({ held, onReplace, onRemove }: Props) {
           <Stack gap={2} style={{ minWidth: 0 }}>
             <Text fw={600} className="mono wrap-anywhere">{escapeInvisible(one.name)}</Text>
             <Text size="sm" c="dimmed" component="div">
-              {t.secrets.written(
+              {t.secrets.lastWritten(
                 one.description ? `${one.description} · ` : "",
                 <Timestamp at={one.updated_at} />,
               )}
@@ -67,9 +67,9 @@ export function SecretList({ held, onReplace, onRemove }: Props) {
                   size="xs"
                   loading={busy}
                   onClick={() => void remove(one.name)}
-                  aria-label={t.secrets.remove3(one.name)}
+                  aria-label={t.secrets.remove4(one.name)}
                 >
-                  {t.secrets.remove2}
+                  {t.secrets.remove3}
                 </Button>
               )
               : null}

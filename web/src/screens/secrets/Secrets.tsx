@@ -45,7 +45,7 @@ export default function Secrets() {
     <>
       <PageHead
         title={t.secrets.secrets}
-        sub={t.secrets.sealedWhenYouWriteThem}
+        sub={t.secrets.encryptedWhenYouSaveThem}
         right={
           <>
             <CopyAs
@@ -74,7 +74,7 @@ export default function Secrets() {
             )
             : (
               <Empty icon={KeyRound} title={t.secrets.noSecretsYet} actions={add}>
-                {t.secrets.aDefinitionNamesASecret(<code>{"{{ secrets.billing_key }}"}</code>)}
+                {t.secrets.aDefinitionRefersToA(<code>{"{{ secrets.billing_key }}"}</code>)}
               </Empty>
             )}
       </QueryResult>
@@ -114,7 +114,7 @@ function PublisherSecrets() {
       <PublisherHead onAdd={() => write(null)} />
       {secrets.data?.secrets.length
         ? <SecretList held={secrets.data.secrets} onReplace={write} onRemove={remove} />
-        : <Text size="sm" c="dimmed">{t.secrets.noneAreSetInThis}</Text>}
+        : <Text size="sm" c="dimmed">{t.secrets.noneInThisWorkspace}</Text>}
       <SecretForm
         opened={open}
         onClose={close}
@@ -130,7 +130,7 @@ function PublisherSecrets() {
 function PublisherHead({ onAdd }: { onAdd: () => void }) {
   return (
     <Stack gap={4} align="flex-start">
-      <Text component="h2" fw={650}>{t.secrets.keysOfDeclarativeRecipes}</Text>
+      <Text component="h2" fw={650}>{t.secrets.publisherSecrets}</Text>
       <Text size="sm" c="dimmed" maw={640}>
         {t.secrets.aRecipeThatReadsAn(<code>{"{{publisher.NAME}}"}</code>)}
       </Text>

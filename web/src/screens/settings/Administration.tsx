@@ -30,7 +30,7 @@ export function Administration() {
         ? (
           <ShownOnce
             title={t.settings.aLinkFor(made.email)}
-            description={t.settings.sendItToThemAlone}
+            description={t.settings.sendItOnlyToThem}
             label={t.settings.link}
             text={made.link}
             onClose={() => setMade(null)}
@@ -40,7 +40,7 @@ export function Administration() {
       <AddPerson onMade={setMade} />
       <Section
         title={t.settings.people}
-        description={t.settings.everybodyWhoHasAnAccount}
+        description={t.settings.everyoneWithAnAccountIn}
       >
         <QueryResult of={users}>
           {(found) => (
@@ -75,7 +75,7 @@ function AddPerson({ onMade }: { onMade: (made: NewUser) => void }) {
   return (
     <Section
       title={t.settings.addAPerson}
-      description={t.settings.theyGetAWorkspaceOf}
+      description={t.settings.theyGetTheirOwnWorkspace}
     >
       <form onSubmit={submit}>
         <Stack>
@@ -101,7 +101,7 @@ function AddPerson({ onMade }: { onMade: (made: NewUser) => void }) {
             />
           </Group>
           <Switch
-            label={t.settings.alsoLooksAfterTheInstallation}
+            label={t.settings.administratorOfTheInstallation}
             checked={administrator}
             onChange={(event) => setAdministrator(event.currentTarget.checked)}
           />
@@ -122,27 +122,27 @@ function Person({ user, onMade }: { user: User; onMade: (made: NewUser) => void 
   const name = user.name || user.email;
   const shutOut = async () => {
     const yes = await confirm({
-      title: t.settings.shutOut(name),
+      title: t.settings.disable(name),
       message: t.settings.theirSessionsAndTokensAre,
-      yes: t.settings.shutOut2,
+      yes: t.settings.disable2,
       dangerous: true,
     });
     if (!yes) return;
     await act(async () => {
       await client.POST("/api/v1/admin/users/{user_id}/disable", { params });
       await refresh("/api/v1/admin", "/api/v1/members");
-    }, t.settings.isShutOut(name));
+    }, t.settings.isDisabled(name));
   };
   const letIn = () =>
     act(async () => {
       await client.POST("/api/v1/admin/users/{user_id}/enable", { params });
       await refresh("/api/v1/admin", "/api/v1/members");
-    }, t.settings.mayComeInAgain(name));
+    }, t.settings.isEnabled(name));
   const reset = async () => {
     const yes = await confirm({
-      title: t.settings.aNewPasswordFor(name),
+      title: t.settings.resetThePasswordOf(name),
       message: t.settings.youGetALinkFor,
-      yes: t.settings.makeALink,
+      yes: t.settings.createLink,
     });
     if (!yes) return;
     await act(async () => {
@@ -161,7 +161,7 @@ function Person({ user, onMade }: { user: User; onMade: (made: NewUser) => void 
             ? <Badge variant="light" tt="none">{t.settings.administrator}</Badge>
             : null}
           {user.disabled_at
-            ? <Badge color="red" variant="light" tt="none">{t.settings.shutOut3}</Badge>
+            ? <Badge color="red" variant="light" tt="none">{t.settings.disabled}</Badge>
             : null}
         </Group>
       }
@@ -183,9 +183,9 @@ function Person({ user, onMade }: { user: User; onMade: (made: NewUser) => void 
             variant="default"
             loading={busy}
             onClick={() => void letIn()}
-            aria-label={t.settings.letIn2(name)}
+            aria-label={t.settings.enable2(name)}
           >
-            {t.settings.letIn}
+            {t.settings.enable}
           </Button>
         )
         : (
@@ -195,9 +195,9 @@ function Person({ user, onMade }: { user: User; onMade: (made: NewUser) => void 
             color="red"
             loading={busy}
             onClick={() => void shutOut()}
-            aria-label={t.settings.shutOut4(name)}
+            aria-label={t.settings.disable3(name)}
           >
-            {t.settings.shutOut2}
+            {t.settings.disable2}
           </Button>
         )}
     </Row>
@@ -216,7 +216,7 @@ function Workspaces() {
     return user ? user.name || user.email : users.isPending ? "…" : id;
   };
   return (
-    <Section title={t.settings.workspaces} description={t.settings.allThereAreWhoeverIs}>
+    <Section title={t.settings.workspaces} description={t.settings.allWorkspacesOfThisInstallation}>
       <QueryResult of={found}>
         {({ workspaces }) => (
           <Table.ScrollContainer

@@ -27,12 +27,12 @@ export function ExportSection() {
     });
   return (
     <Section
-      title={t.settings.takeItOut}
-      description={t.settings.automationsBoardsWorkflowsAnd}
+      title={t.settings.export}
+      description={t.settings.automationsBoardsProjectsAnd}
     >
       <Stack>
         <Switch
-          label={t.settings.withTheRowsOfIts}
+          label={t.settings.includeBoardRows}
           checked={rows}
           onChange={(event) => setRows(event.currentTarget.checked)}
         />
@@ -43,7 +43,7 @@ export function ExportSection() {
             leftSection={<Download size={15} />}
             onClick={() => void take()}
           >
-            {t.settings.export}
+            {t.settings.export2}
           </Button>
         </Group>
       </Stack>
@@ -55,9 +55,9 @@ type Clash = "refuse" | "new_version" | "rename";
 type ImportAnswer = Answer<"import_workspace">;
 
 const CLASHES: { value: Clash; label: string }[] = [
-  { value: "refuse", label: t.settings.stopAndSaySo },
-  { value: "new_version", label: t.settings.makeANewVersion },
-  { value: "rename", label: t.settings.keepBothUnderAnotherName },
+  { value: "refuse", label: t.settings.stopWithAnError },
+  { value: "new_version", label: t.settings.createANewVersion },
+  { value: "rename", label: t.settings.keepBothRenameTheNew },
 ];
 
 /** The files of an exported bundle; anything else is rejected early. */
@@ -70,7 +70,7 @@ async function filesOf(file: File): Promise<Record<string, string>> {
   }
   const files = (read as { files?: unknown } | null)?.files;
   if (typeof files !== "object" || files === null) {
-    throw new Error(t.settings.thisIsNotAnExport);
+    throw new Error(t.settings.thisIsNotAWorkspace);
   }
   return files as Record<string, string>;
 }
@@ -87,7 +87,7 @@ export function ImportSection() {
       });
       setLooked(data!);
       if (dry) return;
-      notifyDone(t.settings.itIsHere);
+      notifyDone(t.settings.imported);
       await queries.invalidateQueries();
     });
   const choose = (chosen: File | null) => {
@@ -97,7 +97,7 @@ export function ImportSection() {
   };
   return (
     <Section
-      title={t.settings.bringItIn}
+      title={t.settings.import}
       description={t.settings.anExportOfThisOr}
     >
       <Stack>
@@ -108,13 +108,13 @@ export function ImportSection() {
             placeholder={t.settings.chooseAFile}
             accept="application/json,.json"
             clearable
-            clearButtonProps={{ "aria-label": t.settings.chooseNoFile }}
+            clearButtonProps={{ "aria-label": t.settings.removeFile }}
             value={file}
             onChange={choose}
           />
           <Select
             w={240}
-            label={t.settings.ifSomethingIsCalledThe}
+            label={t.settings.ifANameExistsAlready}
             allowDeselect={false}
             data={CLASHES}
             value={clash}
@@ -133,12 +133,12 @@ export function ImportSection() {
             loading={busy}
             onClick={() => void bring(true)}
           >
-            {t.settings.seeWhatWouldHappen}
+            {t.settings.preview}
           </Button>
           {looked?.dry_run
             ? (
               <Button loading={busy} onClick={() => void bring(false)}>
-                {t.settings.bringItIn}
+                {t.settings.import}
               </Button>
             )
             : null}
@@ -152,7 +152,7 @@ function ImportResult({ result: taken }: { result: ImportAnswer }) {
   return (
     <Stack gap="xs" role="status">
       <Text size="sm" fw={600}>
-        {taken.dry_run ? t.settings.thisWouldHappen : t.settings.thisHappened}
+        {taken.dry_run ? t.settings.plannedChanges : t.settings.changes}
       </Text>
       <List size="sm">
         {taken.things.map((one) => (

@@ -32,7 +32,7 @@ export function Invite() {
   };
   return (
     <Section
-      title={t.settings.inviteSomebody}
+      title={t.settings.inviteAMember}
       description={t.settings.youGetALinkTo}
     >
       <form onSubmit={submit}>
@@ -68,7 +68,7 @@ export function Invite() {
             ? (
               <ShownOnce
                 title={t.settings.aLinkFor(made.email)}
-                description={t.settings.sendItToThemAloneUntil(ISLAND.test(made.link))}
+                description={t.settings.sendItOnlyToThemUntil(ISLAND.test(made.link))}
                 label={t.settings.invitationLink}
                 text={made.link}
                 onClose={() => setMade(null)}

@@ -71,7 +71,7 @@ export function MakeToken() {
   };
   return (
     <Section
-      title={t.settings.makeAToken}
+      title={t.settings.createAToken}
       description={t.settings.forAProgramThatActs}
     >
       <form onSubmit={submit}>
@@ -80,8 +80,8 @@ export function MakeToken() {
           <Group align="flex-start" gap="sm">
             <TextInput
               flex="1 1 14rem"
-              label={t.settings.whatItIsFor}
-              placeholder={t.settings.ciOfTheWebsite}
+              label={t.settings.name2}
+              placeholder={t.settings.websiteCi}
               required
               maxLength={200}
               autoComplete="off"
@@ -91,7 +91,7 @@ export function MakeToken() {
             />
             <RoleSelect
               w={150}
-              label={t.settings.itGivesAtMost}
+              label={t.settings.role2}
               roles={roles}
               value={request.role}
               onChange={(role) => change({ role })}
@@ -99,7 +99,7 @@ export function MakeToken() {
             />
             <Select
               w={190}
-              label={t.settings.itEnds}
+              label={t.settings.expires}
               allowDeselect={false}
               data={LASTING}
               value={request.days}
@@ -109,7 +109,7 @@ export function MakeToken() {
           </Group>
           <Text size="sm" c="dimmed">{ROLE_DESCRIPTIONS[request.role]}</Text>
           <Switch
-            label={t.settings.onlySomeCapabilities}
+            label={t.settings.limitToSelectedCapabilities}
             checked={request.some}
             onChange={(event) => change({ some: event.currentTarget.checked })}
           />
@@ -123,15 +123,15 @@ export function MakeToken() {
             )
             : null}
           <Switch
-            label={t.settings.permissionApproveAgreeWithoutA}
+            label={t.settings.permissionToApproveWithoutA}
             checked={request.approving}
             onChange={(event) => change({ approving: event.currentTarget.checked })}
           />
           {request.approving
             ? (
               <>
-                <Alert color="red" title={t.settings.thisTokenAgreesWithoutA}>
-                  {t.settings.aProgramThatHoldsIt}
+                <Alert color="red" title={t.settings.thisTokenApprovesWithoutA}>
+                  {t.settings.aProgramWithThisToken}
                 </Alert>
                 <Approved
                   value={request.approves}
@@ -142,7 +142,7 @@ export function MakeToken() {
             )
             : null}
           <Group>
-            <Button type="submit" loading={busy}>{t.settings.makeToken}</Button>
+            <Button type="submit" loading={busy}>{t.settings.createToken}</Button>
           </Group>
           {made ? <NewToken {...made} onClose={() => setMade(null)} /> : null}
         </Stack>
@@ -157,7 +157,7 @@ function Capabilities({ value, onChange, error }: Chosen) {
   const known = api.useQuery("get", "/api/v1/capabilities", { params: { query: { all: true } } });
   return (
     <MultiSelect
-      label={t.settings.itMayCallTheseAnd}
+      label={t.settings.allowedCapabilities}
       searchable
       clearable
       required
@@ -167,7 +167,7 @@ function Capabilities({ value, onChange, error }: Chosen) {
       onChange={onChange}
       error={error}
       limit={50}
-      nothingFoundMessage={known.isPending ? t.settings.loading : t.settings.nothingIsCalledSo}
+      nothingFoundMessage={known.isPending ? t.settings.loading : t.settings.noResults}
     />
   );
 }
@@ -178,7 +178,7 @@ function Approved({ value, onChange, error }: Chosen) {
   });
   return (
     <MultiSelect
-      label={t.settings.itMayApproveTheseAnd}
+      label={t.settings.automationsItCanApprove}
       searchable
       clearable
       required
@@ -187,7 +187,7 @@ function Approved({ value, onChange, error }: Chosen) {
       onChange={onChange}
       error={error}
       limit={50}
-      nothingFoundMessage={found.isPending ? t.settings.loading : t.settings.noneIsCalledSo}
+      nothingFoundMessage={found.isPending ? t.settings.loading : t.settings.noResults2}
     />
   );
 }

@@ -27,7 +27,9 @@ export function Members() {
       {mayInvite ? <Invite /> : null}
       <Section
         title={t.settings.members}
-        description={mayInvite ? t.settings.whatSomebodyMayDoHere : t.settings.whoeverIsAnAdminHere}
+        description={mayInvite
+          ? t.settings.aMembersRoleDeterminesTheir
+          : t.settings.adminsCanInviteMembersAnd}
       >
         <QueryResult of={members}>
           {(found) => (
@@ -41,7 +43,7 @@ export function Members() {
         ? (
           <Section
             title={t.settings.openInvitations}
-            description={t.settings.theirLinksWorkOnceWithin}
+            description={t.settings.aLinkWorksOnceFor}
           >
             <Rows label={t.settings.openInvitations}>
               {members.data.invitations.map((one) => (
@@ -58,16 +60,16 @@ export function Members() {
       {members.data?.left.length
         ? (
           <Section
-            title={t.settings.leftBehind}
-            description={t.settings.automationsAndWebhooksOfPeople}
+            title={t.settings.withoutAnOwner}
+            description={t.settings.automationsAndWebhooksOfFormer}
           >
-            <Rows label={t.settings.leftBehind}>
+            <Rows label={t.settings.withoutAnOwner}>
               {members.data.left.map((one) => <LeaverRow key={one.id} leaver={one} />)}
             </Rows>
           </Section>
         )
         : null}
-      <Section title={t.settings.roles} description={t.settings.eachMayDoEverythingThat}>
+      <Section title={t.settings.roles} description={t.settings.eachRoleIncludesThePermissions}>
         <Stack gap="xs">
           {(Object.entries(ROLE_DESCRIPTIONS) as [Role, string][]).map(([role, text]) => (
             <Group key={role} gap="sm" wrap="nowrap" align="flex-start">
@@ -97,7 +99,7 @@ function MemberRow({ member }: { member: Member }) {
   const remove = async () => {
     const yes = await confirm({
       title: t.settings.remove(named(member)),
-      message: t.settings.theyAreRefusedFromThe,
+      message: t.settings.theirAccessEndsImmediatelyTheir,
       yes: t.settings.remove2,
       dangerous: true,
     });
@@ -105,7 +107,7 @@ function MemberRow({ member }: { member: Member }) {
     await act(async () => {
       await client.DELETE("/api/v1/members/{member_id}", { params });
       await changed();
-    }, t.settings.isNoMemberAnyMore(named(member)));
+    }, t.settings.isNoLongerAMember(named(member)));
   };
   return (
     <Row
@@ -117,7 +119,7 @@ function MemberRow({ member }: { member: Member }) {
             ? <Badge variant="light" tt="none">{t.settings.you}</Badge>
             : null}
           {member.disabled
-            ? <Badge color="red" variant="light" tt="none">{t.settings.shutOut3}</Badge>
+            ? <Badge color="red" variant="light" tt="none">{t.settings.disabled}</Badge>
             : null}
         </Group>
       }
@@ -159,7 +161,7 @@ function LeaverRow({ leaver }: { leaver: Leaver }) {
     leaver.webhooks ? t.counts.webhookTokens(leaver.webhooks) : "",
   ].filter(Boolean).join(" and ");
   const when = leaver.disabled
-    ? t.settings.disabled
+    ? t.settings.disabled2
     : leaver.left_at
     ? t.settings.left(formatDate(leaver.left_at))
     : t.settings.left2;
@@ -180,13 +182,13 @@ function InvitationRow({ invitation, members }: { invitation: Invitation; member
         params: { path: { invitation_id: invitation.id } },
       });
       await refresh("/api/v1/members");
-    }, t.settings.theInvitationIsTakenBack);
+    }, t.settings.theInvitationIsWithdrawn);
   return (
     <Row
       title={invitation.email}
       description={t.settings.until(
         capitalize(invitation.role),
-        asker ? t.settings.askedBy(named(asker)) : "",
+        asker ? t.settings.invitedBy(named(asker)) : "",
         formatDate(invitation.expires_at),
       )}
     >
@@ -196,10 +198,10 @@ function InvitationRow({ invitation, members }: { invitation: Invitation; member
             size="compact-sm"
             variant="default"
             loading={busy}
-            aria-label={t.settings.takeBackTheInvitationOf(invitation.email)}
+            aria-label={t.settings.withdrawTheInvitationOf(invitation.email)}
             onClick={() => void end()}
           >
-            {t.settings.takeBack}
+            {t.settings.withdraw}
           </Button>
         )
         : null}

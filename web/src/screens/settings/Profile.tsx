@@ -27,7 +27,7 @@ export function Profile() {
       <NameForm />
       <EmailForm />
       <PasswordForm />
-      <Section title={t.settings.slack} description={t.settings.decideInSlackWhatWaits}>
+      <Section title={t.settings.slack} description={t.settings.answerInboxItemsInSlack}>
         <SlackLink />
       </Section>
       <PushSettings />
@@ -49,7 +49,7 @@ function NameForm() {
     }
   };
   return (
-    <Section title={t.settings.yourName} description={t.settings.othersSeeItBesideWhat}>
+    <Section title={t.settings.yourName} description={t.settings.shownToOthersNextTo}>
       <form onSubmit={(event) => void submit(event)}>
         <Stack>
           {refusal.rest ? <ProblemNote problem={refusal.rest} /> : null}
@@ -82,7 +82,7 @@ function EmailForm() {
       const { data } = await client.PATCH("/api/v1/me", { body: { email, ...proof } });
       setPassword("");
       if (data?.email_note) notifyHint(data.email_note);
-      else if (data?.pending_email) notifyHint(t.settings.aCodeWasMailedTo(data.pending_email));
+      else if (data?.pending_email) notifyHint(t.settings.weSentACodeTo(data.pending_email));
       else notifyDone(t.settings.yourEmailWasSaved);
       await refresh("/api/v1/session", "/api/v1/members");
     });
@@ -110,7 +110,7 @@ function EmailForm() {
             ? (
               <PasswordInput
                 label={t.settings.yourPassword}
-                description={t.settings.soThatNobodyElseChanges}
+                description={t.settings.toConfirmThatItIs}
                 autoComplete="current-password"
                 required
                 value={password}
@@ -149,14 +149,14 @@ function PasswordForm() {
     if (done) {
       setCurrent("");
       setPassword("");
-      notifyDone(t.settings.yourPasswordWasChangedYou);
+      notifyDone(t.settings.yourPasswordWasChangedAll);
       await refresh("/api/v1/session", "/api/v1/sessions", "/api/v1/tokens");
     }
   };
   return (
     <Section
       title={t.settings.password}
-      description={t.settings.aNewOneEndsEvery}
+      description={t.settings.aNewPasswordEndsAll}
     >
       <form onSubmit={(event) => void submit(event)}>
         <Stack>
@@ -164,7 +164,7 @@ function PasswordForm() {
           {user.has_password
             ? (
               <PasswordInput
-                label={t.settings.theOneYouHave}
+                label={t.settings.currentPassword}
                 autoComplete="current-password"
                 required
                 maxLength={1024}
@@ -175,7 +175,7 @@ function PasswordForm() {
             )
             : null}
           <PasswordInput
-            label={t.settings.aNewOne}
+            label={t.settings.newPassword}
             description={t.settings.atLeast12CharactersA}
             autoComplete="new-password"
             required
@@ -199,7 +199,7 @@ function PasswordForm() {
 function Appearance() {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   return (
-    <Section title={t.settings.appearance} description={t.settings.keptByThisBrowser}>
+    <Section title={t.settings.appearance} description={t.settings.savedInThisBrowser}>
       <SegmentedControl
         aria-label={t.settings.appearance}
         value={colorScheme}
@@ -207,7 +207,7 @@ function Appearance() {
         data={[
           { value: "light", label: t.settings.light },
           { value: "dark", label: t.settings.dark },
-          { value: "auto", label: t.settings.asTheSystem },
+          { value: "auto", label: t.settings.systemDefault },
         ]}
       />
     </Section>

@@ -33,17 +33,17 @@ const KINDS: { value: Kind; label: string; text: string }[] = [
   {
     value: "questions",
     label: t.settings.questions,
-    text: t.settings.anAutomationWaitsForYour,
+    text: t.settings.anAutomationNeedsYourAnswer,
   },
   {
     value: "failures",
     label: t.settings.failures,
-    text: t.settings.aRunFailedThatNobody,
+    text: t.settings.anUnattendedRunFailedOr,
   },
 ];
 const MISSING: Record<Exclude<Support, "ready">, string> = {
   blocked: t.settings.thisBrowserBlocksNotificationsFrom,
-  insecure: t.settings.notificationsNeedAnAddressThat,
+  insecure: t.settings.notificationsRequireAnHttpsAddress,
   install: t.settings.onAnIphoneOrIpad,
   none: t.settings.thisBrowserCannotReceive,
 };
@@ -53,7 +53,7 @@ export function PushSettings() {
   return (
     <Section
       title={t.settings.notificationsOnThisDevice}
-      description={<>{t.settings.aboutTheAutomationsThatYou}</>}
+      description={<>{t.settings.aboutAutomationsThatYouOwn}</>}
     >
       <QueryResult of={query}>{(push) => <Devices push={push} />}</QueryResult>
     </Section>
@@ -93,7 +93,7 @@ function Off({ publicKey, onChange }: { publicKey: string; onChange: () => Promi
   const [state, setState] = useState(support);
   const turnOn = () =>
     act(async () => {
-      if (!await subscribe(publicKey)) notifyHint(t.settings.notificationsWereNotAllowed);
+      if (!await subscribe(publicKey)) notifyHint(t.settings.notificationsAreNotAllowed);
       setState(support());
       await onChange();
     });
@@ -144,7 +144,7 @@ function On({ device, onChange }: { device: Device; onChange: () => Promise<void
       </Group>
       {device.problem ? <Text size="sm" c="red" role="alert">{device.problem}</Text> : null}
       <Checkbox.Group
-        label={t.settings.notifyMeOf}
+        label={t.settings.notifyMeAbout}
         value={kinds}
         onChange={(now) => void choose(now)}
       >
@@ -180,7 +180,7 @@ function Others({ devices }: { devices: Device[] }) {
         params: { path: { subscription_id: one.id } },
       });
       await refresh(PATH);
-    }, t.settings.getsNoMoreNotifications(browserName(one.label)));
+    }, t.settings.noLongerGetsNotifications(browserName(one.label)));
   return (
     <div>
       <Text size="sm" fw={600}>{t.settings.otherDevices}</Text>

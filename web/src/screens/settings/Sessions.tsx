@@ -22,7 +22,7 @@ export function Sessions() {
     }, t.settings.isSignedOut(name));
   return (
     <Section
-      title={t.settings.whereYouAreSignedIn}
+      title={t.settings.yourSessions}
       description={t.settings.aSessionEndsAfter3}
     >
       <QueryResult of={sessions}>
@@ -42,7 +42,7 @@ export function Sessions() {
                       : null}
                   </Group>
                 }
-                description={t.settings.sinceLastSeenUntilAt(
+                description={t.settings.sinceLastUsedExpires(
                   formatDate(one.created_at),
                   formatRelative(one.seen_at),
                   formatDate(one.expires_at),

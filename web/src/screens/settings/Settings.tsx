@@ -33,7 +33,7 @@ type Tab = {
 };
 
 const TABS: Tab[] = [
-  { value: "you", label: t.settings.you2, icon: User, screen: Profile },
+  { value: "you", label: t.settings.profile, icon: User, screen: Profile },
   { value: "sessions", label: t.settings.sessions, icon: LaptopMinimal, screen: Sessions },
   { value: "members", label: t.settings.members, icon: Users, screen: Members },
   { value: "tokens", label: t.settings.tokens, icon: KeyRound, screen: Tokens },
@@ -48,10 +48,10 @@ const TABS: Tab[] = [
 ];
 
 const OPERATIONS: { label: string; operation: Operation }[] = [
-  { label: t.settings.whoAmI, operation: { method: "GET", path: "/api/v1/session" } },
+  { label: t.settings.showMySession, operation: { method: "GET", path: "/api/v1/session" } },
   { label: t.settings.listMembers, operation: { method: "GET", path: "/api/v1/members" } },
   {
-    label: t.settings.inviteSomebody,
+    label: t.settings.inviteAMember,
     operation: {
       method: "POST",
       path: "/api/v1/invitations",
@@ -59,7 +59,7 @@ const OPERATIONS: { label: string; operation: Operation }[] = [
     },
   },
   {
-    label: t.settings.makeAToken,
+    label: t.settings.createAToken,
     operation: {
       method: "POST",
       path: "/api/v1/tokens",

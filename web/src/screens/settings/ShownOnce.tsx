@@ -24,7 +24,7 @@ export function ShownOnce({ title, description, text, label, children, onClose }
       title={title}
       role="status"
       withCloseButton
-      closeButtonLabel={t.settings.iHaveKeptIt}
+      closeButtonLabel={t.settings.iStoredIt}
       onClose={onClose}
     >
       <Stack gap="sm">

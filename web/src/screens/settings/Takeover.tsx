@@ -19,12 +19,12 @@ function Automation({ one }: { one: Left }) {
         {one.stopped ? t.settings.stoppedWhenItsOwnerLeft : ` · ${one.state}`}
         {one.missed ? ` · ${t.counts.missedRuns(one.missed)}` : ""}
       </Text>
-      <List size="sm" aria-label={t.settings.whatMayDo(one.name)}>
+      <List size="sm" aria-label={t.settings.permissionsOf(one.name)}>
         {one.may.map((text) => <List.Item key={text}>{text}</List.Item>)}
       </List>
       {one.missing.length
         ? (
-          <Alert color="yellow" variant="light" title={t.settings.youHaveToSetOr}>
+          <Alert color="yellow" variant="light" title={t.settings.youMustAddOrConnect}>
             <List size="sm">
               {one.missing.map((lack) => (
                 <List.Item key={lack.pointer + lack.code}>{lack.detail}</List.Item>
@@ -51,7 +51,7 @@ function Body(
       });
       close();
       await refresh("/api/v1/members", "/api/v1/automations");
-    }, t.settings.itIsYoursNowWhat);
+    }, t.settings.youAreTheOwnerNow);
   return (
     <Stack>
       <Text size="sm">{t.settings.youBecomeTheOwnerAnd}</Text>
@@ -66,7 +66,7 @@ function Body(
       {shown.some((one) => one.missed)
         ? (
           <Checkbox
-            label={t.settings.startWhatWasMissedAgain}
+            label={t.settings.replayMissedStarts}
             description={t.settings.everyWebhookCallAndEvent}
             checked={replay}
             onChange={(event) => setReplay(event.currentTarget.checked)}

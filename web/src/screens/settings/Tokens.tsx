@@ -26,14 +26,14 @@ export function Tokens() {
     <Sections>
       <MakeToken />
       <Section
-        title={all ? t.settings.tokensOfEverybody : t.settings.yourTokens}
-        description={t.settings.aTokenWorksInAlone(who.workspace.name)}
+        title={all ? t.settings.tokensOfAllMembers : t.settings.yourTokens}
+        description={t.settings.aTokenWorksOnlyIn(who.workspace.name)}
       >
         {mayAll
           ? (
             <Switch
               mb="xs"
-              label={t.settings.showThoseOfOtherMembers}
+              label={t.settings.showTokensOfOtherMembers}
               checked={all}
               onChange={(event) =>
                 change({
@@ -54,7 +54,7 @@ function List({ tokens }: { tokens: Token[] }) {
   if (!tokens.length) {
     return (
       <Empty icon={KeyRound} title={t.settings.noTokensYet}>
-        {t.settings.programsThatActForYou}
+        {t.settings.programsUseATokenTo}
       </Empty>
     );
   }
@@ -76,7 +76,7 @@ function TokenRow({ token }: { token: Token }) {
   const revoke = async () => {
     const yes = await confirm({
       title: t.settings.revoke(token.name),
-      message: t.settings.whateverUsesItIsRefused,
+      message: t.settings.programsThatUseItAre,
       yes: t.settings.revoke2,
       dangerous: true,
     });

@@ -27,7 +27,7 @@ export function VerifyEmail() {
   if (user.email_state === "verified" && !user.pending_email) return null;
   const mail = async () => {
     if (await send(() => client.POST("/api/v1/me/email/code"))) {
-      notifyDone(t.settings.aCodeWasMailedTo(email));
+      notifyDone(t.settings.weSentACodeTo(email));
       await refresh("/api/v1/session");
     }
   };
@@ -46,7 +46,7 @@ export function VerifyEmail() {
           {consequence(user)}
           {refusal.rest ? <ProblemNote problem={refusal.rest} /> : null}
           <TextInput
-            label={t.settings.codeFromTheMail}
+            label={t.settings.codeFromTheEmail}
             autoComplete="one-time-code"
             maxLength={40}
             required
@@ -57,7 +57,7 @@ export function VerifyEmail() {
           <Group>
             <Button type="submit" loading={busy}>{t.settings.verify}</Button>
             <Button variant="default" loading={busy} onClick={() => void mail()}>
-              {t.settings.mailACode}
+              {t.settings.sendCode}
             </Button>
           </Group>
         </Stack>
@@ -71,7 +71,7 @@ function consequence(user: ReturnType<typeof useSession>["user"]): string {
     return t.settings.untilYouVerifyItStays(user.email);
   }
   if (user.email_state === "pre_existing") {
-    return t.settings.itWasSetBeforeAddresses;
+    return t.settings.itWasSetBeforeVerification;
   }
-  return t.settings.yourAutomationsSendNoMail;
+  return t.settings.yourAutomationsDoNotSend;
 }

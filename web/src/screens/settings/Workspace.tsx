@@ -48,7 +48,7 @@ function Details() {
   return (
     <Section
       title={t.settings.thisWorkspace}
-      description={mayOwn ? t.settings.theCapIsForAll : t.settings.onlyAnOwnerChangesIt}
+      description={mayOwn ? t.settings.theLimitAppliesToAll : t.settings.onlyAnOwnerCanChange}
     >
       <form onSubmit={(event) => void submit(event)}>
         <Stack>
@@ -63,7 +63,7 @@ function Details() {
             error={refusal.at("name")}
           />
           <NumberInput
-            label={t.settings.dailyCapInUsd}
+            label={t.settings.dailyLimitInUsd}
             placeholder={t.settings.none}
             min={0}
             decimalScale={4}
@@ -94,7 +94,7 @@ function Others() {
   return (
     <Section
       title={t.settings.yourWorkspaces}
-      description={t.settings.eachKeepsItsOwnAutomations}
+      description={t.settings.eachHasItsOwnAutomations}
     >
       <Stack>
         <Rows label={t.settings.workspaces}>
@@ -105,7 +105,7 @@ function Others() {
                 <Group gap="xs">
                   {escapeInvisible(one.name)}
                   {one.id === who.workspace.id
-                    ? <Badge variant="light" tt="none">{t.settings.youAreHere}</Badge>
+                    ? <Badge variant="light" tt="none">{t.settings.current}</Badge>
                     : null}
                 </Group>
               }
@@ -114,7 +114,7 @@ function Others() {
                 formatDate(one.created_at),
                 one.cost_cap_daily_usd === null
                   ? ""
-                  : t.settings.atMostADay(formatUsd(one.cost_cap_daily_usd)),
+                  : t.settings.atMostPerDay(formatUsd(one.cost_cap_daily_usd)),
               )}
             >
               {one.id === who.workspace.id ? null : (
@@ -122,10 +122,10 @@ function Others() {
                   size="compact-sm"
                   variant="default"
                   loading={busy}
-                  aria-label={t.settings.lookAtIt2(one.name)}
+                  aria-label={t.settings.switchTo(one.name)}
                   onClick={() => void look(one.id)}
                 >
-                  {t.settings.lookAtIt}
+                  {t.settings.switch}
                 </Button>
               )}
             </Row>
@@ -146,7 +146,7 @@ function Another({ onMade }: { onMade: (id: string) => Promise<boolean> }) {
       const { data } = await client.POST("/api/v1/workspaces", {
         body: { name: name.trim() },
       });
-      notifyDone(t.settings.isMadeAndYouAre(data!.name));
+      notifyDone(t.settings.isCreatedYouAreIn(data!.name));
       await onMade(data!.id);
     });
   };
@@ -156,7 +156,7 @@ function Another({ onMade }: { onMade: (id: string) => Promise<boolean> }) {
       <Group align="flex-start" gap="sm">
         <TextInput
           flex="1 1 14rem"
-          label={t.settings.makeAnother}
+          label={t.settings.newWorkspace}
           placeholder="Lab"
           required
           maxLength={200}
@@ -166,7 +166,7 @@ function Another({ onMade }: { onMade: (id: string) => Promise<boolean> }) {
           error={refusal.at("name")}
         />
         <Button type="submit" variant="default" loading={busy} mt={{ base: 0, xs: 25 }}>
-          {t.settings.makeWorkspace}
+          {t.settings.createWorkspace}
         </Button>
       </Group>
     </form>

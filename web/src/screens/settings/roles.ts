@@ -4,11 +4,11 @@ import { type Role, rolesUpTo, type Session } from "../../api/session";
 import { t } from "../../strings";
 
 export const ROLE_DESCRIPTIONS: Record<Role, string> = {
-  viewer: t.settings.seesEverythingThatTheWorkspace,
-  operator: t.settings.alsoStartsAndStopsRuns,
-  editor: t.settings.alsoChangesAutomationsBoardsPages,
-  admin: t.settings.alsoInvitesAndRemovesMembers,
-  owner: t.settings.alsoNamesOwnersAndAdmins,
+  viewer: t.settings.canSeeEverythingInThe,
+  operator: t.settings.canAlsoStartAndStop,
+  editor: t.settings.canAlsoEditAutomationsBoards,
+  admin: t.settings.canAlsoInviteAndRemove,
+  owner: t.settings.canAlsoAppointOwnersAnd,
 };
 
 const isHigh = (role: Role) => role === "admin" || role === "owner";

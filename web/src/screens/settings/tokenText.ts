@@ -12,7 +12,7 @@ export const LASTING = [
   { value: "30", label: t.settings.in30Days },
   { value: "90", label: t.settings.in90Days },
   { value: "365", label: t.settings.inAYear },
-  { value: "never", label: t.settings.whenItIsRevoked },
+  { value: "never", label: t.settings.whenYouRevokeIt },
 ];
 
 export const endsAt = (days: string, now = Date.now()): string | null =>

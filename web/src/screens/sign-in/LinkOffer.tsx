@@ -45,7 +45,7 @@ export function LinkOffer({ link, who, onUse, onSignInFirst }: Props) {
         : null}
       {refusal.rest ? <ProblemNote problem={refusal.rest} /> : null}
       <Button onClick={() => void press()} loading={busy} data-autofocus>
-        {other ? t.signIn.signOutAndGoOn(whose(link)) : next}
+        {other ? t.signIn.signOutAndContinueAs(whose(link)) : next}
       </Button>
       {other
         ? (

@@ -79,14 +79,14 @@ export function PasswordForm({ problem, email: known = "", text, within, onIn }:
           onClick={toggle}
           aria-expanded={helped}
         >
-          {t.signIn.noPasswordYetOrLost}
+          {t.signIn.noPasswordOrForgotIt}
         </Anchor>
         <Collapse expanded={helped}>
           <Stack gap="xs">
-            <Text size="sm">{t.signIn.onTheMachineOfThe}</Text>
+            <Text size="sm">{t.signIn.onTheServerThisCommand}</Text>
             <Code block>./start sign-in</Code>
             <Text size="sm" c="dimmed">
-              {t.signIn.whereMainspringIsInstalledIt(<Code>mainspring sign-in</Code>)}
+              {t.signIn.runOnTheServerOtherwise(<Code>mainspring sign-in</Code>)}
             </Text>
           </Stack>
         </Collapse>

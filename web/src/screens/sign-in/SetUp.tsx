@@ -33,7 +33,7 @@ export function SetUp({ who, onDone }: { who: Session; onDone: () => void }) {
         {refusal.rest ? <ProblemNote problem={refusal.rest} /> : null}
         <TextInput
           label={t.signIn.yourName}
-          description={t.signIn.othersSeeItBesideWhat}
+          description={t.signIn.shownToOthersNextTo}
           autoComplete="name"
           maxLength={200}
           value={name}
@@ -62,7 +62,7 @@ export function SetUp({ who, onDone }: { who: Session; onDone: () => void }) {
           onChange={(event) => setPassword(event.currentTarget.value)}
           error={refusal.at("password")}
         />
-        <Button type="submit" loading={busy}>{t.signIn.saveAndGoOn}</Button>
+        <Button type="submit" loading={busy}>{t.signIn.saveAndContinue}</Button>
         <Anchor component="button" type="button" size="sm" onClick={onDone}>
           {t.signIn.later}
         </Anchor>

@@ -30,20 +30,20 @@ export function describe(link: Link): Offer {
   switch (link.purpose) {
     case "invitation":
       return {
-        title: t.signIn.invitesYouTo(link.made_by ?? t.signIn.somebody, link.workspace),
+        title: t.signIn.invitesYouTo(link.made_by ?? t.signIn.someone, link.workspace),
         text: t.signIn.youWillBeThereThe(article(link.role ?? "member"), whose(link)),
         action: t.signIn.join(link.workspace),
       };
     case "reset":
       return {
         title: t.signIn.chooseANewPassword,
-        text: t.signIn.thisLinkIsForUsing(whose(link)),
-        action: t.signIn.goOn,
+        text: t.signIn.thisLinkIsForIt(whose(link)),
+        action: t.signIn.continue,
       };
     case "invite":
       return {
         title: t.signIn.welcomeToMainspring,
-        text: t.signIn.madeAnAccountForThis(link.made_by || t.signIn.somebody, whose(link)),
+        text: t.signIn.createdAnAccountForThis(link.made_by || t.signIn.someone, whose(link)),
         action: t.signIn.signIn,
       };
     default:

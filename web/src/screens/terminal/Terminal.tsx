@@ -36,10 +36,10 @@ export default function Terminal() {
     });
   return (
     <>
-      <PageHead title={t.terminal.signATerminalIn} />
+      <PageHead title={t.terminal.signInATerminal} />
       <Section
         title="mainspring login"
-        description={t.terminal.theTerminalWillActAs(who.workspace.name)}
+        description={t.terminal.theTerminalActsAsYou(who.workspace.name)}
       >
         {done
           ? (
@@ -62,7 +62,7 @@ export default function Terminal() {
               <Stack>
                 {refusal.rest ? <ProblemNote problem={refusal.rest} /> : null}
                 <TextInput
-                  label={t.terminal.theCodeOnTheTerminal}
+                  label={t.terminal.codeShownInTheTerminal}
                   placeholder="BCDF-GHJK"
                   required
                   autoComplete="off"
@@ -78,7 +78,7 @@ export default function Terminal() {
                   ? (
                     <>
                       <Text size="sm">
-                        {t.terminal.askedFromAt(
+                        {t.terminal.requestedFromAt(
                           escapeInvisible(shown.label || t.terminal.aTerminal),
                           shown.address,
                           formatDateTime(shown.created_at),
@@ -86,7 +86,7 @@ export default function Terminal() {
                       </Text>
                       <Group>
                         <Button loading={busy} onClick={() => answer(true)}>
-                          {t.terminal.signThisTerminalIn}
+                          {t.terminal.signInThisTerminal}
                         </Button>
                         <Button variant="default" disabled={busy} onClick={() => answer(false)}>
                           {t.terminal.decline}

@@ -33,12 +33,12 @@ export function AttachedAutomations({ held, may }: { held: WorkflowDetail; may: 
   const detach = ({ automation_id: id, name }: AttachedAutomation) =>
     void act(
       () => changeWorkflow(held, { automation_ids: ids.filter((one) => one !== id) }),
-      t.workflows.goesItsOwnWayNow(name),
+      t.workflows.isDetached(name),
     );
   const make = (template: Template) =>
     void act(
       () => changeWorkflow(held, { templates: [template], timezone: zoneHere() }),
-      t.workflows.itIsMadeAndGoes,
+      t.workflows.createdAndAttachedToThe,
     );
   return (
     <Panel
@@ -57,7 +57,7 @@ export function AttachedAutomations({ held, may }: { held: WorkflowDetail; may: 
         ))}
         {held.automations.length
           ? null
-          : <Text size="sm" c="dimmed">{t.workflows.attachAutomationsThatServeThis}</Text>}
+          : <Text size="sm" c="dimmed">{t.workflows.attachAutomationsToStartAnd}</Text>}
         {may ? <AttachForm without={ids} busy={busy} attach={attach} /> : null}
       </Stack>
     </Panel>
@@ -97,8 +97,8 @@ function Row({ one, summary, detach, busy }: RowProps) {
                 <Timestamp at={last.at} />
               </>
             )
-            : t.workflows.hasNotRunYet}
-          {one.resumes ? t.workflows.goesOnWhenTheWorkflow : ""}
+            : t.workflows.noRunsYet}
+          {one.resumes ? t.workflows.resumesWithTheProject : ""}
         </Text>
       </Stack>
       <Group gap={4} wrap="nowrap" style={{ flexShrink: 0 }}>
@@ -109,7 +109,7 @@ function Row({ one, summary, detach, busy }: RowProps) {
               variant="subtle"
               color="gray"
               aria-label={t.workflows.detach(one.name)}
-              title={t.workflows.letItGoItsOwn}
+              title={t.workflows.detach2}
               disabled={busy}
               onClick={detach}
             >
@@ -143,7 +143,7 @@ function AttachForm({ without, busy, attach }: AttachFormProps) {
       value={null}
       searchValue={text}
       onSearchChange={setText}
-      nothingFoundMessage={t.workflows.noOtherAutomationFits}
+      nothingFoundMessage={t.workflows.noMatchingAutomations}
       onChange={(id) => {
         setText("");
         if (id) attach(id as string);
@@ -170,7 +170,7 @@ function CreateForm({ held, busy, make }: CreateFormProps) {
           loading={busy}
           leftSection={<Plus size={13} />}
         >
-          {t.workflows.makeOne}
+          {t.workflows.createOne}
         </Button>
       </Menu.Target>
       <Menu.Dropdown>

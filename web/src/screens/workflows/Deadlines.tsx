@@ -29,7 +29,7 @@ export function Deadlines({ held, may }: { held: WorkflowDetail; may: boolean })
             onClick={() => setEditing(true)}
             aria-label={t.workflows.editTheDeadlines}
           >
-            {sorted.length ? t.workflows.edit : t.workflows.addOne}
+            {sorted.length ? t.workflows.edit : t.workflows.add}
           </Button>
         )
         : null}
@@ -61,7 +61,7 @@ export function Deadlines({ held, may }: { held: WorkflowDetail; may: boolean })
             })}
           </Stack>
         )
-        : <Text size="sm" c="dimmed">{t.workflows.noDayIsSet}</Text>}
+        : <Text size="sm" c="dimmed">{t.workflows.noDeadlines}</Text>}
       {editing ? <EditDeadlines held={held} onClose={() => setEditing(false)} /> : null}
     </Panel>
   );

@@ -40,12 +40,12 @@ export function DeleteForm({ held, onClose }: { held: WorkflowDetail; onClose: (
   return (
     <Modal opened onClose={onClose} title={t.workflows.delete(held.title)} centered>
       <Stack>
-        <Text size="sm">{t.workflows.itsCharterKpisAndRoster}</Text>
+        <Text size="sm">{t.workflows.itsCharterKpisAndMembers}</Text>
         {held.board_id
           ? (
             <Checkbox
-              label={t.workflows.archiveItsBoardToo}
-              description={t.workflows.otherwiseTheBoardStaysAs}
+              label={t.workflows.alsoArchiveItsBoard}
+              description={t.workflows.otherwiseTheBoardStaysYou}
               checked={board}
               onChange={(event) => setBoard(event.currentTarget.checked)}
             />
@@ -55,7 +55,7 @@ export function DeleteForm({ held, onClose }: { held: WorkflowDetail; onClose: (
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose}>{t.workflows.cancel}</Button>
           <Button color="red.9" loading={busy} onClick={() => void remove()}>
-            {t.workflows.deleteTheWorkflow}
+            {t.workflows.deleteProject}
           </Button>
         </Group>
       </Stack>

@@ -73,7 +73,7 @@ export function EditCharter({ held, onClose }: Props) {
           />
           <Textarea
             label={t.workflows.charter}
-            description={t.workflows.whatItIsForAnd}
+            description={t.workflows.itsGoalAndWhenIt}
             autosize
             minRows={4}
             maxRows={16}
@@ -99,7 +99,7 @@ export function EditKpis({ held, onClose }: Props) {
     >
       {(errors) => (
         <>
-          <Text size="sm" c="dimmed">{t.workflows.aNameANumberTo}</Text>
+          <Text size="sm" c="dimmed">{t.workflows.aNameATargetA}</Text>
           <KpiLines lines={lines} set={setLines} error={(at) => errors[at]} />
         </>
       )}

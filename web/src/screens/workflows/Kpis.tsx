@@ -36,7 +36,7 @@ export function Kpis({ held, may }: { held: WorkflowDetail; may: boolean }) {
             onClick={() => setEditing(true)}
             aria-label={t.workflows.editTheKpis}
           >
-            {held.kpis.length ? t.workflows.edit : t.workflows.addOne}
+            {held.kpis.length ? t.workflows.edit : t.workflows.add}
           </Button>
         )
         : null}
@@ -54,7 +54,7 @@ export function Kpis({ held, may }: { held: WorkflowDetail; may: boolean }) {
             ))}
           </Stack>
         )
-        : <Text size="sm" c="dimmed">{t.workflows.whichNumbersSayThatIt}</Text>}
+        : <Text size="sm" c="dimmed">{t.workflows.addAKpiWithA}</Text>}
       {editing ? <EditKpis held={held} onClose={() => setEditing(false)} /> : null}
     </Panel>
   );
@@ -69,7 +69,7 @@ function Row({ one, slips, set }: { one: Kpi; slips: boolean; set: string | null
         <Group gap="xs">
           <Text fw={600} size="sm">{escapeInvisible(one.name)}</Text>
           {percent >= 100 ? <Status value="ok" label={t.workflows.reached} /> : null}
-          {slips ? <Status value="warning" label={t.workflows.slips} /> : null}
+          {slips ? <Status value="warning" label={t.workflows.behind} /> : null}
         </Group>
         {set ? <SetCurrent one={one} id={set} /> : null}
       </Group>
@@ -116,20 +116,20 @@ function SetCurrent({ one, id }: { one: Kpi; id: string }) {
         <Button
           size="compact-sm"
           variant="default"
-          aria-label={t.workflows.set2(one.name)}
+          aria-label={t.workflows.update2(one.name)}
           onClick={() => {
             setValue(one.current ?? "");
             setOpen(!open);
           }}
         >
-          {t.workflows.set}
+          {t.workflows.update}
         </Button>
       </Popover.Target>
-      <Popover.Dropdown aria-label={t.workflows.whatIsNow(one.name)}>
+      <Popover.Dropdown aria-label={t.workflows.currentValueOf(one.name)}>
         <form onSubmit={(event) => void submit(event)}>
           <Group gap="xs" align="flex-end">
             <NumberInput
-              label={t.workflows.itIsNow}
+              label={t.workflows.currentValue}
               w={140}
               required
               hideControls

@@ -125,7 +125,7 @@ function Lines<T>({ lines, set, fresh, what, children }: LinesProps<T>) {
             variant="subtle"
             color="gray"
             size="lg"
-            aria-label={t.workflows.leaveOut(what, at + 1)}
+            aria-label={t.workflows.remove(what, at + 1)}
             onClick={() =>
               set(lines.filter((_, place) => place !== at))}
           >

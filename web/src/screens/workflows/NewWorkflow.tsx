@@ -75,8 +75,8 @@ export function NewWorkflow({ opened, close }: { opened: boolean; close: () => v
     }
   };
   return (
-    <Modal opened={opened} onClose={close} title={t.workflows.aNewWorkflow} size="lg" centered>
-      <form onSubmit={(event) => void submit(event)} aria-label={t.workflows.aNewWorkflow}>
+    <Modal opened={opened} onClose={close} title={t.workflows.newProject} size="lg" centered>
+      <form onSubmit={(event) => void submit(event)} aria-label={t.workflows.newProject}>
         <Stack>
           <Fields
             given={given}
@@ -86,7 +86,7 @@ export function NewWorkflow({ opened, close }: { opened: boolean; close: () => v
           {problem ? <ProblemNote problem={problem} /> : null}
           <Group justify="flex-end" gap="xs">
             <Button variant="default" onClick={close}>{t.workflows.cancel}</Button>
-            <Button type="submit" loading={busy}>{t.workflows.makeTheWorkflow}</Button>
+            <Button type="submit" loading={busy}>{t.workflows.createProject}</Button>
           </Group>
         </Stack>
       </form>
@@ -115,11 +115,11 @@ function Fields({ given, change, errors }: FieldProps) {
       />
       <Textarea
         label={t.workflows.charter}
-        description={t.workflows.whatItIsForAnd}
+        description={t.workflows.itsGoalAndWhenIt}
         autosize
         minRows={2}
         maxRows={10}
-        placeholder={t.workflows.bringItToTheFirst}
+        placeholder={t.workflows.reachTheFirstHundredCustomers}
         value={given.charter}
         error={errors["/charter"]}
         onChange={(event) => change({ charter: event.currentTarget.value })}
@@ -141,7 +141,7 @@ function Fields({ given, change, errors }: FieldProps) {
         />
       </Stack>
       <Switch
-        label={t.workflows.makeABoardForIt}
+        label={t.workflows.createABoardForIt}
         description={t.workflows.withTasksProgressAndReminders}
         checked={given.board}
         onChange={(event) => change({ board: event.currentTarget.checked })}
@@ -149,8 +149,8 @@ function Fields({ given, change, errors }: FieldProps) {
       {given.board
         ? (
           <Checkbox.Group
-            label={t.workflows.automationsToMakeForIt}
-            description={t.workflows.theyAskNoModelAnd}
+            label={t.workflows.automationsToCreate}
+            description={t.workflows.theyUseNoModelAnd}
             value={given.templates}
             onChange={(templates) => change({ templates })}
           >

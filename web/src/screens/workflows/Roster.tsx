@@ -12,8 +12,7 @@ import { t } from "../../strings";
 
 const ROLES = ["owner", "contributor", "observer"] as const;
 const CHOICES = ROLES.map((value) => ({ value, label: capitalize(value) }));
-const called = (one: Member | undefined) =>
-  one ? one.name || one.email : t.workflows.somebodyWhoHasLeft;
+const called = (one: Member | undefined) => one ? one.name || one.email : t.workflows.formerMember;
 
 export function Roster({ held, may }: { held: WorkflowDetail; may: boolean }) {
   const members = api.useQuery("get", "/api/v1/members").data?.members ?? [];
@@ -56,7 +55,7 @@ export function Roster({ held, may }: { held: WorkflowDetail; may: boolean }) {
             />
           )
           : null}
-        <Text size="xs" c="dimmed">{t.workflows.observersChangeNeitherTheWorkflow}</Text>
+        <Text size="xs" c="dimmed">{t.workflows.observersCannotChangeTheProject}</Text>
       </Stack>
     </Panel>
   );
@@ -92,7 +91,7 @@ function Row({ name, role, busy, set, remove }: RowProps) {
                 <ActionIcon
                   variant="subtle"
                   color="gray"
-                  aria-label={t.workflows.takeOff(name)}
+                  aria-label={t.workflows.remove2(name)}
                   onClick={remove}
                   disabled={busy}
                 >

@@ -20,9 +20,9 @@ export type StatusSwitch = {
 };
 
 const STARTS = {
-  draft: t.workflows.startIt,
+  draft: t.workflows.start,
   paused: t.workflows.resumeAll,
-  archived: t.workflows.takeItUpAgain,
+  archived: t.workflows.reactivate,
   active: "",
 };
 
@@ -84,9 +84,9 @@ export function Switched(
       onClose={onClose}
     >
       <Stack gap="xs">
-        {quiet ? <Text size="sm">{t.workflows.itsAutomationsStayAsThey}</Text> : null}
+        {quiet ? <Text size="sm">{t.workflows.itsAutomationsDoNotChange}</Text> : null}
         <Some
-          text={t.workflows.automationSetGoing(activated.length)}
+          text={t.workflows.automationActivated(activated.length)}
           ids={activated}
           held={held}
         />

@@ -18,7 +18,7 @@ export function Tasks({ held }: { held: WorkflowDetail }) {
     <Panel
       title={t.workflows.tasks}
       right={
-        <Anchor component={Link} to={`/boards/${board}`} size="sm">{t.workflows.allOfThem}</Anchor>
+        <Anchor component={Link} to={`/boards/${board}`} size="sm">{t.workflows.showAll}</Anchor>
       }
     >
       <Stack gap="sm">
@@ -38,7 +38,7 @@ export function Tasks({ held }: { held: WorkflowDetail }) {
           ? <Text size="sm" c="dimmed">{t.workflows.andMore(due.length - MOST)}</Text>
           : null}
         <Text size="sm" c="dimmed">
-          {due.length ? "" : t.workflows.noneIsDueWithinA}
+          {due.length ? "" : t.workflows.noTasksAreDueWithin}
           {done.length ? t.workflows.taskDoneInTheLast(done.length) : ""}
         </Text>
       </Stack>

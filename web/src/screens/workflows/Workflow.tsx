@@ -23,7 +23,7 @@ import { type StatusSwitch, Switched, useStatusSwitch } from "./StatusSwitch";
 import { Tasks } from "./Tasks";
 import { t } from "../../strings";
 
-const BACK = { to: "/workflows", label: t.workflows.workflows };
+const BACK = { to: "/workflows", label: t.workflows.projects };
 
 export default function Workflow() {
   const { workflowId } = useParams({ strict: false }) as { workflowId: string };
@@ -37,7 +37,7 @@ export default function Workflow() {
   if (found.data) return <Found held={found.data} />;
   return (
     <>
-      <PageHead back={BACK} title={t.workflows.workflow} />
+      <PageHead back={BACK} title={t.workflows.project} />
       <QueryResult of={found}>{() => null}</QueryResult>
     </>
   );
@@ -57,10 +57,10 @@ function Found({ held }: { held: WorkflowDetail }) {
         sub={held.board_id
           ? (
             <Anchor component={Link} to={`/boards/${held.board_id}`} size="sm">
-              {t.workflows.itsBoard}
+              {t.workflows.board}
             </Anchor>
           )
-          : t.workflows.itWorksWithoutABoard}
+          : t.workflows.noBoard}
         right={<Actions held={held} rights={rights} switching={switching} edit={edit} />}
       />
       <Switched result={switching.result} held={held} onClose={switching.forget} />
@@ -109,7 +109,7 @@ function Charter({ held, edit }: { held: WorkflowDetail; edit: (() => void) | nu
             {held.charter}
           </Text>
         )
-        : <Text size="sm" c="dimmed">{t.workflows.nobodyHasWrittenDownYetWhat}</Text>}
+        : <Text size="sm" c="dimmed">{t.workflows.noCharterYetDescribeThe}</Text>}
     </Panel>
   );
 }
@@ -137,14 +137,14 @@ function Actions({ held, rights, switching, edit }: ActionProps) {
             </Menu.Target>
             <Menu.Dropdown>
               <Menu.Item leftSection={<FilePenLine size={14} />} onClick={edit}>
-                {t.workflows.renameIt}
+                {t.workflows.rename}
               </Menu.Item>
               {held.status === "archived" ? null : (
                 <Menu.Item
                   leftSection={<Archive size={14} />}
                   onClick={() => void switching.to("archived")}
                 >
-                  {t.workflows.archiveIt}
+                  {t.workflows.archive}
                 </Menu.Item>
               )}
               {rights.own
@@ -154,7 +154,7 @@ function Actions({ held, rights, switching, edit }: ActionProps) {
                     leftSection={<Trash2 size={14} />}
                     onClick={() => setDeleting(true)}
                   >
-                    {t.workflows.deleteIt}
+                    {t.workflows.delete2}
                   </Menu.Item>
                 )
                 : null}
@@ -175,7 +175,7 @@ const operations = ({ id, status, kpis }: WorkflowDetail) => {
     current: kpis[0]?.current ?? 0,
   };
   return [{
-    label: t.workflows.howItStands,
+    label: t.workflows.showStatus,
     operation: {
       method: "GET" as const,
       path: `${path}?standing=true`,
@@ -183,7 +183,7 @@ const operations = ({ id, status, kpis }: WorkflowDetail) => {
       arguments: { workflow_id: id, standing: true },
     },
   }, {
-    label: next === "active" ? t.workflows.setAllGoing : t.workflows.pauseAll,
+    label: next === "active" ? t.workflows.activateAll : t.workflows.pauseAll,
     operation: {
       method: "POST" as const,
       path: `${path}/status`,
@@ -192,7 +192,7 @@ const operations = ({ id, status, kpis }: WorkflowDetail) => {
       arguments: { workflow_id: id, status: next },
     },
   }, {
-    label: t.workflows.reportANumber,
+    label: t.workflows.reportAValue,
     operation: {
       method: "POST" as const,
       path: `${path}/kpi`,

@@ -49,10 +49,10 @@ const CHOICES = [
 ];
 const MOST = 100;
 const OPERATIONS = [{
-  label: t.workflows.listWorkflows,
+  label: t.workflows.listProjects,
   operation: { method: "GET" as const, path: "/api/v1/workflows", tool: "list_workflows" },
 }, {
-  label: t.workflows.makeAWorkflow,
+  label: t.workflows.createAProject,
   operation: {
     method: "POST" as const,
     path: "/api/v1/workflows",
@@ -72,15 +72,15 @@ export default function Workflows() {
   const add = may
     ? (
       <Button leftSection={<Plus size={16} />} onClick={() => setMaking(true)}>
-        {t.workflows.newWorkflow}
+        {t.workflows.newProject2}
       </Button>
     )
     : null;
   return (
     <>
       <PageHead
-        title={t.workflows.workflows}
-        sub={t.workflows.onePieceOfWorkHeld}
+        title={t.workflows.projects}
+        sub={t.workflows.aProjectGroupsKpisDeadlines}
         right={
           <>
             <CopyAs operations={OPERATIONS} />
@@ -113,7 +113,7 @@ function None({ add }: { add: ReactNode }) {
   return (
     <Empty
       icon={Target}
-      title={t.workflows.noWorkflowsYet}
+      title={t.workflows.noProjectsYet}
       actions={
         <>
           {add}
@@ -128,13 +128,13 @@ function None({ add }: { add: ReactNode }) {
         </>
       }
     >
-      {t.workflows.writeDownWhatAPiece}
+      {t.workflows.writeDownAGoalIts}
     </Empty>
   );
 }
 
 function Cards({ held }: { held: WorkflowSummary[] }) {
-  if (!held.length) return <Text c="dimmed" size="sm">{t.workflows.noneHasThisStatus}</Text>;
+  if (!held.length) return <Text c="dimmed" size="sm">{t.workflows.noProjectsWithThisStatus}</Text>;
   return (
     <SimpleGrid cols={{ base: 1, md: 2 }} spacing="md">
       {held.map((one) => <Entry key={one.id} one={one} />)}
@@ -158,7 +158,7 @@ function Entry({ one }: { one: WorkflowSummary }) {
           <Status value={one.status} />
         </Group>
         <Text size="sm" c="dimmed" lineClamp={2}>
-          {one.charter || t.workflows.nobodyHasWrittenDownYet}
+          {one.charter || t.workflows.noCharterYet}
         </Text>
         {one.kpis.slice(0, 3).map((kpi) => (
           <Stack key={kpi.name} gap={4}>
@@ -184,7 +184,7 @@ function Entry({ one }: { one: WorkflowSummary }) {
               ? `${next.label}, ${formatDate(next.date)} (${
                 describeDistance(daysTo(next.date, today))
               })`
-              : t.workflows.noDeadlineAhead}
+              : t.workflows.noUpcomingDeadline}
           </Fact>
           <Fact icon={<Zap size={14} aria-hidden />}>
             {one.automations.length

@@ -1,7 +1,7 @@
 // The progress of a workflow and the distance of its deadlines: pure functions.
 
 import type { Answer, Schemas } from "../../api/client";
-import { t } from "../../strings";
+import { locale, t } from "../../strings";
 
 export type WorkflowSummary = Answer<"list_workflows">["workflows"][number];
 export type WorkflowDetail = Answer<"get_workflow">;
@@ -43,24 +43,24 @@ export function percentOf({ current, target }: { current?: number | null; target
 
 /** The value of a KPI with its unit. */
 export const amount = (value: number | null | undefined, unit?: string): string =>
-  `${value === null || value === undefined ? "—" : value.toLocaleString("en")}${
+  `${value === null || value === undefined ? "—" : value.toLocaleString(locale)}${
     unit ? (unit === "%" ? "%" : ` ${unit}`) : ""
   }`;
 
 export const TEMPLATES = [
   {
     value: "progress_scorer",
-    label: t.workflows.keepScore,
-    description: t.workflows.dailyAt900Writes,
+    label: t.workflows.trackKpis,
+    description: t.workflows.dailyAt900Records,
   },
   {
     value: "task_nudger",
-    label: t.workflows.remindOfTasks,
+    label: t.workflows.taskReminders,
     description: t.workflows.dailyAt800A,
   },
   {
     value: "milestone_reviewer",
-    label: t.workflows.reviewTheWeek,
+    label: t.workflows.weeklyReview,
     description: t.workflows.fridaysAt1800A,
   },
 ] as const;

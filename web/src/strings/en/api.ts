@@ -1,6 +1,6 @@
 export const api = {
-  theServerDoesNotAnswer: "The server does not answer. Try again in a moment.",
+  theServerDoesNotRespond: "The server does not respond. Try again in a moment.",
   somethingWentWrong: "Something went wrong.",
   tryAgainInSeconds: (text: string, ceil: number) => `${text} Try again in ${ceil} seconds.`,
-  nobodyIsSignedInHere: "Nobody is signed in here.",
+  youAreNotSignedIn: "You are not signed in.",
 };

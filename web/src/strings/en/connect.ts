@@ -2,82 +2,81 @@ import type { ReactNode } from "react";
 import { rich } from "../rich";
 
 export const connect = {
-  aProgramOnAComputer: "a program on a computer",
+  aProgramOnThisComputer: "a program on this computer",
   theAppOfLinks: (name: string) => `the app of ${name}: links`,
-  pointOneAtTheAddress:
-    "Point one at the address above. It opens this page, asks you, and is listed here with what you let it do.",
-  noClientIsConnectedYet: "No client is connected yet",
-  connectedAsYou: "Connected as you",
+  pointAClientAtThe:
+    "Point a client at the address above. It opens this page, asks you, and is listed here with its permissions.",
+  noConnectedClients: "No connected clients",
+  connectedClients: "Connected clients",
   disconnect: (name: string) => `Disconnect ${name}?`,
-  everythingItHoldsEndsAt:
-    "Everything it holds ends at once. To come back, it has to ask you again.",
+  itsAccessEndsAtOnce: "Its access ends at once. To connect again, it must ask you.",
   disconnect2: "Disconnect",
   isDisconnected: (name: string) => `${name} is disconnected.`,
   connected: "connected",
   signedOut: "signed out",
-  answeredAtAgreed: (role: string, pLACES: string, time: ReactNode) =>
-    rich`${role} · answered at ${pLACES} · agreed ${time} ·`,
+  redirectsToAgreed: (role: string, place: string, time: ReactNode) =>
+    rich`${role} · redirects to ${place} · agreed ${time} ·`,
   lastUsed: (time: ReactNode) => rich`last used ${time}`,
   neverUsed: "never used",
   disconnect3: (name: string) => `Disconnect ${name}`,
   claudeCode: "Claude Code",
   runThisInATerminal: "Run this in a terminal.",
-  thenWriteMcpInClaude: "Then write /mcp in Claude Code, choose mainspring, and sign in.",
+  thenTypeMcpInClaude: "Then type /mcp in Claude Code, choose mainspring and sign in.",
   inATerminal: "In a terminal",
   ifClaudeDoesNotFind:
-    "If Claude does not find the program, write its whole path; “mainspring mcp --show-config” prints it.",
-  itActsAsTheOwner:
-    " It acts as the owner of the data folder unless MAINSPRING_TOKEN says otherwise.",
+    "If Claude does not find the program, use its full path; “mainspring mcp --show-config” prints it.",
+  itActsAsTheOwner: " It acts as the owner of the data folder unless MAINSPRING_TOKEN is set.",
   claude: "Claude",
-  claudeReachesServersOverThe:
-    "Claude reaches servers over the internet; this one is on your own computer.",
-  claudesConnectorsSignInBy:
-    "Claude’s connectors sign in by themselves and take no token; Claude Desktop can start a program that has one.",
+  claudeConnectsOverTheInternet:
+    "Claude connects over the internet; this server runs on your computer.",
+  claudeConnectorsSignInThemselves:
+    "Claude connectors sign in themselves and take no token; Claude Desktop can start a program with one.",
   inClaudeDesktopOpenSettings:
-    "In Claude Desktop open Settings, Developer, Edit Config, and add this program, which Claude starts by itself.",
+    "In Claude Desktop open Settings, Developer, Edit Config, and add this program.",
   openSettingsConnectorsAndChoose: "Open Settings, Connectors, and choose “Add custom connector”.",
-  giveItThisAddressAnd: "Give it this address, and press Connect. Claude brings you here to agree.",
+  enterThisAddressAndPress:
+    "Enter this address and press Connect. Claude brings you here to agree.",
   address: "Address",
   cursor: "Cursor",
-  addItWithOnePress: "Add it with one press, or put this into ~/.cursor/mcp.json.",
+  addItWithOneClick: "Add it with one click, or put this into ~/.cursor/mcp.json.",
   cursorMcpJson: "~/.cursor/mcp.json",
   addToCursor: "Add to Cursor",
   vsCode: "VS Code",
-  addItWithOnePressOr:
-    "Add it with one press, or put this into .vscode/mcp.json, or run the command.",
+  addItWithOneClickPut:
+    "Add it with one click, put this into .vscode/mcp.json, or run the command.",
   addToVsCode: "Add to VS Code",
-  anyOther: "Any other",
-  mostClientsTakeThisIn:
-    "Most clients take this in their settings. The transport is streamable HTTP.",
+  other: "Other",
+  mostClientsAcceptThisIn:
+    "Most clients accept this in their settings. The transport is streamable HTTP.",
   settings: "Settings",
   aClientWithoutOauthNeeds:
-    "A client without OAuth needs a token; a client that can only start a command runs “mainspring mcp --url”, with the token in MAINSPRING_TOKEN.",
+    "A client without OAuth needs a token. A client that can only start a command runs “mainspring mcp --url” with the token in MAINSPRING_TOKEN.",
   clients: "Clients",
   in30Days: "in 30 days",
   in90Days: "in 90 days",
   inAYear: "in a year",
-  whenItIsRevoked: "when it is revoked",
+  whenYouRevokeIt: "when you revoke it",
   forAClientWithoutOauth:
-    "For a client without OAuth, or a program that nobody sits in front of. Whoever has the token can do what it allows.",
+    "For a client without OAuth, or an unattended program. Anyone with the token can do what it allows.",
   name: "Name",
   whereItWillBeUsed: "Where it will be used",
-  itMayDoAtMost: "It may do at most what this role may",
-  itEnds: "It ends",
-  makeAToken: "Make a token",
-  theTokenIsMade: "The token is made",
-  itIsInTheTexts:
-    "It is in the texts below, and shown only now: it cannot be had again once you leave.",
-  copyTheTokenAlone: "Copy the token alone",
-  makeAnother: "Make another",
+  role: "Role",
+  expires: "Expires",
+  createToken: "Create token",
+  tokenCreated: "Token created",
+  itIsFilledInBelow:
+    "It is filled in below and shown only now. You cannot see it again after you leave.",
+  copyTheTokenOnly: "Copy the token only",
+  createAnother: "Create another",
   connectAnMcpClient: "Connect an MCP client",
-  anAssistantThatIsConnected: (name: string) =>
-    `An assistant that is connected can do in ${name} what you let it do, as you.`,
+  aConnectedAssistantActsAs: (name: string) =>
+    `A connected assistant acts as you in ${name}, with the permissions you give it.`,
   listConnectedClients: "List connected clients",
-  theAddressOfThisServer: "The address of this server",
+  serverAddress: "Server address",
   copyTheAddress: "Copy the address",
-  mostClientsNeedNothingElse:
-    "Most clients need nothing else: they open your browser, you sign in and choose what they may do.",
-  howTheClientShowsWho: "How the client shows who it is",
-  youSignInAndAgree: "You sign in and agree",
+  mostClientsNeedOnlyThis:
+    "Most clients need only this address: they open your browser, you sign in and choose their permissions.",
+  authentication: "Authentication",
+  signInAndAgree: "Sign in and agree",
   withAToken: "With a token",
 };

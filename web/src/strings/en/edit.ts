@@ -3,74 +3,79 @@ import { count, plural } from "./plural";
 import { rich } from "../rich";
 
 export const edit = {
-  saveIt: "Save it",
-  judgeIt: "Judge it",
+  save: "Save",
+  validate: "Validate",
   saveAsNewVersion: "Save as new version",
   saveAutomation: "Save automation",
-  whatIsDifferentFromThe: "What is different from the version in force:",
-  whatChanged: "What changed",
-  keepWriting: "Keep writing",
-  save: "Save",
-  placeToMendBeforeIt: (errors: number) =>
-    `${count(errors, "place", "places")} to mend before it can be saved.`,
+  changesFromTheActiveVersion: "Changes from the active version:",
+  changes: "Changes",
+  keepEditing: "Keep editing",
+  save2: "Save",
+  errorToFixBeforeYou: (errors: number) =>
+    `${count(errors, "error", "errors")} to fix before you can save.`,
   itCanBeSavedWith: (warnings: number) =>
     `It can be saved, with ${count(warnings, "warning", "warnings")}.`,
-  itCanBeSavedAs: "It can be saved as it stands.",
-  beingJudged: "Being judged …",
-  theServerDidNotAnswer: "The server did not answer; it is judged again when you write on.",
-  somebodyElse: "somebody else",
+  readyToSave: "Ready to save.",
+  validating: "Validating …",
+  theServerDidNotRespond: "The server did not respond. Validation continues when you edit.",
+  someoneElse: "someone else",
   savedAsVersion: (version: number) => `Saved as version ${version}`,
-  nothingChanged: "Nothing changed",
-  thisVersionMayDoMore:
-    "This version may do more than a person has agreed to. It goes on once somebody says yes:",
+  noChanges: "No changes",
+  thisVersionHasMorePermissions:
+    "This version has more permissions than a person agreed to. It continues after someone agrees:",
   decideInTheInbox: "Decide in the inbox",
   openTheAutomation: "Open the automation",
-  somebodyWasQuicker: "Somebody was quicker",
+  someoneSavedAnotherVersion: "Someone saved another version",
   versionWasSavedByWhile: (version: number, by: string) =>
-    `Version ${version} was saved by ${by} while you were writing. `,
-  anotherVersionWasSavedWhile: "Another version was saved while you were writing. ",
-  whatYouWroteIsStill: (version: string) =>
-    `${version}What you wrote is still here. See what they changed, bring it in where it matters, and save on top of it.`,
-  hideWhatTheyChanged: (isShown: boolean) => `${isShown ? "Hide" : "Show"} what they changed`,
-  saveMineOnTopOf: (version: number) => `Save mine on top of version ${version}`,
-  whatTheyChanged: "What they changed",
-  placeBelowSaysWhy: (findings: number) =>
-    `${count(findings, "place", "places")} below ${plural(findings, "says", "say")} why.`,
+    `Version ${version} was saved by ${by} while you were editing. `,
+  anotherVersionWasSavedWhile: "Another version was saved while you were editing. ",
+  yourChangesAreStillHere: (version: string) =>
+    `${version}Your changes are still here. Compare, merge what matters and save on top.`,
+  hideTheirChanges: (isShown: boolean) => `${isShown ? "Hide" : "Show"} their changes`,
+  saveOnTopOfVersion: (version: number) => `Save on top of version ${version}`,
+  theirChanges: "Their changes",
+  seeTheFindingBelow: (findings: number) =>
+    `See the ${count(findings, "finding", "findings")} below.`,
   review: "Review",
   reviewAgain: "Review again",
-  reviewIt: "Review it",
-  readingIt: "Reading it …",
-  whatItDoesInPlain:
-    "What it does in plain words, what to watch out for, what a run costs, and everything it may touch.",
-  youHaveChangedItSince: "You have changed it since this review.",
-  nothingStandsOut: "Nothing stands out.",
-  price: "Price",
+  review2: "Review",
+  reviewing: "Reviewing …",
+  aSummaryPointsToCheck:
+    "A summary, points to check, the cost of a run and everything it can access.",
+  changedSinceThisReview: "Changed since this review.",
+  nothingToPointOut: "Nothing to point out.",
+  cost: "Cost",
   whatItSends: "What it sends",
-  toLookAt: "To look at",
-  whatItMayTouch: "What it may touch",
+  toCheck: "To check",
+  access: "Access",
   sends: "sends",
   reads: "reads",
-  waitsForAYes: " · waits for a yes",
+  needsApproval: " · needs approval",
   nothingBeyondItsOwnSteps: "Nothing beyond its own steps.",
   secrets: (secrets: string) => `Secrets: ${secrets}`,
   leaveWithoutSaving: "Leave without saving?",
-  whatYouWroteIsKept: "What you wrote is kept in this tab and waits for you here.",
+  yourChangesAreKeptIn: "Your changes are kept in this tab.",
   leave: "Leave",
   edit: (name: string) => `Edit ${name}`,
   newScript: "New script",
   newAutomation: "New automation",
   new: "New",
-  versionIsInForceSaving: (version: number) =>
-    `Version ${version} is in force. Saving makes a new version; the old ones stay.`,
-  itIsSavedPausedNothing: "It is saved paused: nothing starts before you say so.",
-  aBrowserCannotKeepThis: (numbers: number, numbers2: string, numbers3: string, code: ReactNode) =>
-    rich`A browser cannot keep ${
+  versionIsActiveSavingCreates: (version: number) =>
+    `Version ${version} is active. Saving creates a new version; earlier ones stay.`,
+  itIsSavedPausedNothing: "It is saved paused. Nothing starts before you activate it.",
+  aBrowserCannotRepresentThis: (
+    numbers: number,
+    numbers2: string,
+    numbers3: string,
+    code: ReactNode,
+  ) =>
+    rich`A browser cannot represent ${
       plural(numbers, "this number", "these numbers")
-    } of it exactly: ${numbers2}${numbers3}. Saving from here would change more than you wrote, so change it by ${code} or by the API. A number that is written as text, in quotes, can be edited here.`,
-  itCanOnlyBeLooked: "It can only be looked at here",
-  whatYouWroteHereBefore: "What you wrote here before and did not save is back.",
-  throwItAway: "Throw it away",
+    } exactly: ${numbers2}${numbers3}. Saving here would change more than you edited. Use ${code} or the API. A number written as text, in quotes, can be edited here.`,
+  readOnlyHere: "Read-only here",
+  yourUnsavedChangesAreRestored: "Your unsaved changes are restored.",
+  discardThem: "Discard them",
   thatRun: "that run",
   thisIsVersionAsUsed: (version: number, link: ReactNode) =>
-    rich`This is version ${version}, as ${link} used it. Its real values can be picked wherever a template stands.`,
+    rich`This is version ${version}, as used by ${link}. You can pick its real values in every template field.`,
 };

@@ -14,8 +14,8 @@ export const kit = {
   close: "Close",
   copy2: (label: string) => `Copy ${label}`,
   hasMoreDigitsThanA: (token: string, token2: number) =>
-    `${token} has more digits than a browser keeps: it would become ${token2}. Write it as text, in quotes, or send it by a command`,
-  isLargerThanAnyNumber: (token: string) => `${token} is larger than any number that can be kept`,
-  standsHereTwiceAndOnly: (token: string) =>
-    `${token} stands here twice, and only one of the two can be kept`,
+    `${token} has more digits than a browser can keep: it would become ${token2}. Write it as text, in quotes, or send it with a command`,
+  isLargerThanAnyNumber: (token: string) => `${token} is larger than any number that can be stored`,
+  appearsTwiceAndOnlyOne: (token: string) =>
+    `${token} appears twice, and only one of the two can be kept`,
 };

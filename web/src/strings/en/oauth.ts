@@ -2,56 +2,56 @@ import type { ReactNode } from "react";
 import { rich } from "../rich";
 
 export const oauth = {
-  look: "Look",
-  lookAndOperate: "Look and operate",
-  lookOperateAndChange: "Look, operate and change",
-  withThisItCanAlso:
-    "With this it can also send the drafts that it makes itself: nobody else has to look.",
-  yourAnswerGoesTo: "Your answer goes to ",
+  view: "View",
+  viewAndOperate: "View and operate",
+  viewOperateAndEdit: "View, operate and edit",
+  itCanAlsoSendThe:
+    "It can also send the drafts that it creates itself, without anyone else approving.",
+  yourAnswerIsSentTo: "Your answer is sent to ",
   aProgramOnThisComputer: "a program on this computer",
-  yourAnswerGoesToThe: "Your answer goes to the app that opens ",
+  yourAnswerIsSentToThe: "Your answer is sent to the app that opens ",
   links: " links.",
-  theNameAboveIsWhat:
-    "The name above is what the client calls itself. Agree only if you know this address and came from there.",
-  theNameAboveIsWhatThe:
-    "The name above is what the client calls itself. Agree only if you have just begun to connect it yourself.",
-  whatItMayDo: "What it may do",
-  giveItAsMuchAs: "Give it as much as you want it to have; less than it asks for is fine.",
-  itLeavesToYouHow: "It leaves to you how much it may do. You can begin with the least.",
-  itAsksForThis: "it asks for this",
+  theClientChoseThisName:
+    "The client chose this name itself. Agree only if you know this address and came from there.",
+  theClientChoseThisNameItself:
+    "The client chose this name itself. Agree only if you just started connecting it yourself.",
+  permissions: "Permissions",
+  youCanGiveLessThan: "You can give less than it asks for.",
+  theClientLeavesThisTo: "The client leaves this to you. You can start with the least.",
+  requested: "requested",
   everythingAboveAnd: "Everything above, and:",
-  ofWhichChangeSomething: (changing: number) => `, ${changing} of which change something`,
-  noneOfWhichChangesAnything: ", none of which changes anything",
-  makesADraftFirst: "makes a draft first",
-  changesSomething: "changes something",
+  ofWhichMakeChanges: (changing: number) => `, ${changing} of which make changes`,
+  noneOfWhichMakesChanges: ", none of which makes changes",
+  createsADraftFirst: "creates a draft first",
+  makesChanges: "makes changes",
   dontAllow: "Don’t allow",
   allow: "Allow",
   mcpClients: "MCP clients",
   youCanDisconnectItAt: (link: ReactNode) =>
-    rich`You can disconnect it at any time under ${link}. More than this it gets only by asking you again.`,
-  letConnect: (name: string) => `Let “${name}” connect?`,
-  itWillActAsIn: (name: ReactNode, name2: ReactNode) =>
-    rich`It will act as ${name} in the workspace ${name2}.`,
+    rich`You can disconnect it at any time under ${link}. For more permissions it must ask you again.`,
+  allowToConnect: (name: string) => `Allow “${name}” to connect?`,
+  itActsAsInThe: (name: ReactNode, name2: ReactNode) =>
+    rich`It acts as ${name} in the workspace ${name2}.`,
   workspace: "Workspace",
-  itWillActAsInThis: (me: string) => `It will act as ${me} in this workspace and in no other.`,
+  itActsAsInThis: (me: string) => `It acts as ${me} in this workspace only.`,
   youAgreedToForThis: (role: string, at: string) =>
     `You agreed to “${role}” for this client on ${at}.`,
-  goingBackTo: (name: string) => `Going back to ${name} …`,
+  returningTo: (name: string) => `Returning to ${name} …`,
   loading: "Loading",
   asksForNoMoreThan: (name: string, name2: string) =>
     `“${name}” asks for no more than you agreed to before, in ${name2}.`,
   isConnected: (name: string) => `“${name}” is connected`,
-  youSaidNo: "You said no",
-  theClientTakesItFrom:
-    "The client takes it from here. If nothing happened, go on by hand; then you can close this page.",
-  theClientIsToldSo: "The client is told so, and is given nothing. You can close this page.",
+  youDeclined: "You declined",
+  theClientContinuesFromHere:
+    "The client continues from here. If nothing happens, use the button; then you can close this page.",
+  theClientIsNotifiedAnd: "The client is notified and gets no access. You can close this page.",
   backToTheClient: "Back to the client",
   connectedClients: "Connected clients",
   connectAClientMainspring: "Connect a client · Mainspring",
-  aClientAsksToBe: "A client asks to be let in. Sign in to answer it.",
-  thisQuestionIsOver: "This question is over",
-  theQuestionCannotBeShown: "The question cannot be shown",
-  seeWhichClientsAreConnected: "See which clients are connected",
+  aClientAsksForAccess: "A client asks for access. Sign in to answer.",
+  thisRequestHasEnded: "This request has ended",
+  theRequestCannotBeShown: "The request cannot be shown",
+  showConnectedClients: "Show connected clients",
   oneMoment: "One moment …",
   mainspring: "Mainspring",
 };

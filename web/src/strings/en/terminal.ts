@@ -2,18 +2,18 @@ import type { ReactNode } from "react";
 import { rich } from "../rich";
 
 export const terminal = {
-  signATerminalIn: "Sign a terminal in",
-  theTerminalWillActAs: (name: string) =>
-    `The terminal will act as you in ${name}. Confirm only a code that you see on your own terminal.`,
+  signInATerminal: "Sign in a terminal",
+  theTerminalActsAsYou: (name: string) =>
+    `The terminal acts as you in ${name}. Confirm only a code that you see in your own terminal.`,
   inTheSettings: "in the settings",
   theTerminalIsSignedIn: (link: ReactNode) =>
     rich`The terminal is signed in. You can end its session ${link}.`,
   theTerminalWasDeclinedIt: "The terminal was declined. It has no access.",
-  theCodeOnTheTerminal: "The code on the terminal",
+  codeShownInTheTerminal: "Code shown in the terminal",
   aTerminal: "A terminal",
-  askedFromAt: (label: string, address: string, createdAt: string) =>
-    `${label} asked from ${address} at ${createdAt}.`,
-  signThisTerminalIn: "Sign this terminal in",
+  requestedFromAt: (label: string, address: string, createdAt: string) =>
+    `${label}, requested from ${address} at ${createdAt}.`,
+  signInThisTerminal: "Sign in this terminal",
   decline: "Decline",
   next: "Next",
 };

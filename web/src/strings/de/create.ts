@@ -1,0 +1,68 @@
+import type { Strings } from "..";
+import { rich } from "../rich";
+
+export const create: Strings["create"] = {
+  startFromARecipe: "Mit einem Rezept beginnen",
+  readyMadeAutomationsWithA: "Fertige Automatisierungen mit wenigen Angaben.",
+  writeJson: "JSON schreiben",
+  theFullDefinitionInA: "Die ganze Definition im Formular oder als JSON, Schritt für Schritt.",
+  writeAScript: "Skript schreiben",
+  typescriptWithTypesForEvery: "TypeScript mit Typen für alle Funktionen.",
+  otherWaysToStart: "Andere Wege",
+  currentVersion: "Aktuelle Version",
+  versionIsActive: (version) => `Version ${version} ist aktiv.`,
+  theActiveDefinition: "die aktive Definition",
+  editTheFormInstead: "Stattdessen im Formular bearbeiten",
+  delete: (name) => `${name} löschen`,
+  savedForEveryoneInThis: "Für alle in diesem Workspace gespeichert.",
+  saveThisDescription: "Beschreibung speichern",
+  nameOfThisDescription: "Name der Beschreibung",
+  save: "Speichern",
+  cancel: "Abbrechen",
+  itIsDeletedForEveryone:
+    "Sie wird für alle in diesem Workspace gelöscht. Daraus erstellte Automatisierungen bleiben.",
+  delete2: (name) => `„${name}“ löschen?`,
+  delete3: "Löschen",
+  savedDescriptions: "Gespeicherte Beschreibungen",
+  examples: "Beispiele",
+  hasQuestions: "hat Fragen",
+  hasErrors: "hat Fehler",
+  nothingWasSaved: "Nichts wurde gespeichert.",
+  discard: (name) => `„${name}“ verwerfen?`,
+  discard2: "Verwerfen",
+  aChangeExpires: (automationId, time, expiresAt) =>
+    rich`${automationId ? "eine Änderung, " : ""}${time}, läuft ab am ${expiresAt}`,
+  discard3: (name) => `${name} verwerfen`,
+  openProposals: "Offene Vorschläge",
+  theyHaveNoEffectUntil: "Sie wirken erst, wenn jemand sie speichert.",
+  showMore: "Mehr anzeigen",
+  rulesReadYourDescriptionThe: "Regeln lesen die Beschreibung. Das Ergebnis wird geprüft.",
+  theModelWritesADefinition: "Das Modell schreibt eine Definition. Das kann eine Minute dauern.",
+  theModelsOutputIsValidated:
+    "Die Ausgabe des Modells wird wie jede Definition geprüft. Es hat drei Versuche.",
+  creatingAProposal: "Vorschlag wird erstellt",
+  rulesOnly: "nur Regeln",
+  describeItAsYouWould:
+    "Beschreibe es wie für eine Kollegin oder einen Kollegen: wann, was und für wen.",
+  writtenBy: "Geschrieben von",
+  forAtMost050: "für höchstens 0,50 $",
+  noModelIsUsed: "ohne Modell",
+  noModelIsConnectedRules:
+    "Kein Modell verbunden: Regeln lesen die Beschreibung und fragen nach, was fehlt.",
+  createAProposal: "Vorschlag erstellen",
+  timesAreInUnlessYou: (zone) => ` Zeiten gelten in ${zone}, wenn kein anderer Ort genannt ist.`,
+  youReviewThePlanIts: (key, key2, zone) =>
+    rich`Du prüfst Plan, Kosten und Berechtigungen. Ohne deine Zustimmung wird nichts gespeichert oder ausgeführt. ${key} ${key2} zum Senden.${zone}`,
+  everyWeekdayAt9Berlin: "Erinnere mich jeden Werktag um 9 Berliner Zeit daran, den Tag zu planen",
+  forExampleOnlyOnMondays: "Zum Beispiel: nur montags, und zusätzlich per Mail an ada@example.com",
+  anAutomation: "eine Automatisierung",
+  change: (name) => `${name} ändern`,
+  newAutomation: "Neue Automatisierung",
+  youSeeTheChangesBefore: "Du siehst die Änderungen, bevor etwas gespeichert wird.",
+  describeItReviewTheProposal: "Beschreiben, Vorschlag prüfen und zustimmen.",
+  automation: "Automatisierung",
+  yourRoleCanOnlyView: (role) =>
+    `Deine Rolle (${role}) darf nur lesen. Zum Erstellen ist mindestens die Rolle editor nötig.`,
+  whatShouldBeDifferent: "Was soll anders sein?",
+  whatShouldHappenAndWhen: "Was soll wann passieren?",
+};

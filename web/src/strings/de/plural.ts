@@ -1,0 +1,3 @@
+import { pluralsOf } from "../plural";
+
+export const { plural, count } = pluralsOf("de");

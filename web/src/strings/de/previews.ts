@@ -1,0 +1,28 @@
+import type { Strings } from "..";
+
+export const previews: Strings["previews"] = {
+  aFile: "eine Datei",
+  bytes: (bytes) => `${bytes} Bytes`,
+  kb: (bytes) => `${bytes} kB`,
+  mb: (bytes) => `${bytes} MB`,
+  files: "Dateien",
+  item: (itemId) => `Element ${itemId}`,
+  inAThreadOf: "In einem Thread von ",
+  to: "An ",
+  theChatOfThisWorkspace: "den Chat dieses Workspace",
+  in: (place) => ` in ${place}`,
+  bot: "Bot",
+  from: "Von",
+  to2: "Bis",
+  event: "Termin",
+  noSubject: "(kein Betreff)",
+  theAddressOfThisInstallation: "die Adresse dieser Installation",
+  nobody: "niemand",
+  noText: "(kein Text)",
+  theSameAsSourceText: (name) => `Dasselbe als ${name}, Quelltext`,
+  issue: "Issue",
+  assignedTo: "zugewiesen an",
+  file: "Datei",
+  noArguments: "Keine Argumente.",
+  additionalValues: "Weitere Werte",
+};
