@@ -19,9 +19,9 @@ _MARK = (
 def _signed_out_and_in_again(guest: Page, strangers: BrowserContext) -> None:
     """A session ends while somebody writes: they sign in over the screen, and lose nothing."""
     guest.goto("/settings/tokens")
-    guest.get_by_role("textbox", name="What it is for").fill("ci of the tower")
+    guest.get_by_role("textbox", name="Name").fill("ci of the tower")
     strangers.clear_cookies()
-    guest.get_by_role("button", name="Make token").click()
+    guest.get_by_role("button", name="Create token").click()
     entry_point = guest.get_by_role("dialog", name="You were signed out")
     expect(entry_point.get_by_role("textbox", name="Email")).to_have_value("grace@example.org")
     assert violations(guest) == []
@@ -31,8 +31,8 @@ def _signed_out_and_in_again(guest: Page, strangers: BrowserContext) -> None:
     entry_point.get_by_label(re.compile("^Password")).fill(_PASSWORD)
     entry_point.get_by_role("button", name="Sign in").click()
     expect(entry_point).to_have_count(0)
-    expect(guest.get_by_role("textbox", name="What it is for")).to_have_value("ci of the tower")
-    guest.get_by_role("button", name="Make token").click()
+    expect(guest.get_by_role("textbox", name="Name")).to_have_value("ci of the tower")
+    guest.get_by_role("button", name="Create token").click()
     expect(guest.get_by_label("The new token")).to_be_visible()
 
 
@@ -60,18 +60,18 @@ def test_somebody_is_invited_comes_in_by_the_link_and_is_welcomed(
     oauth_client.get_by_role("button", name="Join Clockmakers").click()
     oauth_client.get_by_role("textbox", name="Your name").fill("Grace")
     oauth_client.get_by_label(re.compile("^Password")).fill("short")
-    oauth_client.get_by_role("button", name="Save and go on").click()
+    oauth_client.get_by_role("button", name="Save and continue").click()
     expect(oauth_client).to_have_url(f"{browser_session.address}/sign-in")
     oauth_client.get_by_label(re.compile("^Password")).fill(_PASSWORD)
-    oauth_client.get_by_role("button", name="Save and go on").click()
+    oauth_client.get_by_role("button", name="Save and continue").click()
     # Back to where she wanted to go first; an editor may not read the log, and is refused.
     expect(oauth_client).to_have_url(f"{browser_session.address}/audit")
-    expect(oauth_client.get_by_role("heading", name="Admins read the audit log")).to_be_visible()
+    expect(oauth_client.get_by_role("heading", name="Only admins can read the audit log")).to_be_visible()
 
     oauth_client.get_by_role("link", name="Home").click()
     expect(oauth_client.get_by_role("heading", level=1, name="Welcome, Grace")).to_be_visible()
     oauth_client.get_by_role("textbox", name="Describe what should happen").fill("Wind the clocks")
-    oauth_client.get_by_role("button", name="Propose it").click()
+    oauth_client.get_by_role("button", name="Create a proposal").click()
     expect(oauth_client).to_have_url(re.compile(r"/proposals/[0-9a-f-]{36}"))
 
     page.reload()
@@ -96,8 +96,8 @@ def test_a_token_is_shown_once_and_what_happened_is_reported(
         "PATCH", f"/workspaces/{browser_session.workspace_id}", {"name": "Tower clocks"}
     )
     page.goto("/settings/tokens")
-    page.get_by_role("textbox", name="What it is for").fill("ci of the tower")
-    page.get_by_role("button", name="Make token").click()
+    page.get_by_role("textbox", name="Name").fill("ci of the tower")
+    page.get_by_role("button", name="Create token").click()
     text = page.get_by_label("The new token").inner_text()
     assert text.startswith("msk_")
     page.reload()
@@ -111,7 +111,7 @@ def test_a_token_is_shown_once_and_what_happened_is_reported(
     made = browser_session.saved(definition("Think aloud", [think]))
     browser_session.ended(browser_session.started_run(made))
     page.get_by_role("link", name="Costs").click()
-    asks = page.get_by_role("region", name="Single asks")
+    asks = page.get_by_role("region", name="Model requests")
     expect(asks.get_by_role("link", name="Think aloud")).to_be_visible()
     page.get_by_text("Model", exact=True).first.click()
     expect(page).to_have_url(re.compile("by=model"))
@@ -123,22 +123,22 @@ def test_a_token_is_shown_once_and_what_happened_is_reported(
 
     page.get_by_role("link", name="Audit log").click()
     expect(page.get_by_text("made the automation").first).to_be_visible()
-    page.get_by_role("combobox", name="What was done").fill("delete_token")
+    page.get_by_role("combobox", name="Action").fill("delete_token")
     page.keyboard.press("Escape")
     expect(page).to_have_url(re.compile("action=delete_token"))
     expect(page.get_by_text("1 entry shown")).to_be_visible()
     page.get_by_role("button", name="Details of delete_token").click()
-    expect(page.get_by_label("The entry", exact=True)).to_contain_text("delete_token")
+    expect(page.get_by_label("Entry", exact=True)).to_contain_text("delete_token")
 
     page.get_by_role("link", name="System health").click()
     expect(page.get_by_text("The database responds.")).to_be_visible()
     page.goto("/settings/workspace")
-    page.get_by_role("textbox", name="Make another").fill("Lab of the tower")
-    page.get_by_role("button", name="Make workspace").click()
+    page.get_by_role("textbox", name="New workspace").fill("Lab of the tower")
+    page.get_by_role("button", name="Create workspace").click()
     expect(page.get_by_role("heading", level=1, name=re.compile("^Welcome"))).to_be_visible()
     expect(page.get_by_role("button", name="Lab of the tower")).to_be_visible()
     page.goto("/settings/workspace")
-    page.get_by_role("button", name="Look at it: Tower clocks").click()
+    page.get_by_role("button", name="Switch to Tower clocks").click()
     expect(page.get_by_role("link", name="Think aloud").first).to_be_visible()
 
 
@@ -166,7 +166,7 @@ def test_a_tab_shows_and_changes_one_workspace_though_another_tab_goes_elsewhere
     form.get_by_role("textbox", name="Name").fill("first_key")
     form.get_by_label("Value").first.fill("of the first tower")
     browser_session.ask("POST", "/session/workspace", {"workspace_id": second})
-    form.get_by_role("button", name="Seal it").click()
+    form.get_by_role("button", name="Save").click()
     expect(elsewhere).to_be_visible()
     assert browser_session.ask("GET", "/secrets")["secrets"] == []
     browser_session.ask(

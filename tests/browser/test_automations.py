@@ -56,9 +56,9 @@ def test_an_automation_is_found_tried_and_brought_back(
     expect(page.get_by_text("/plan/0/config/output")).to_be_visible()
     page.get_by_text("Lines", exact=True).click()
     expect(page.locator(".cm-content")).to_contain_text("good day")
-    page.get_by_role("button", name="Bring version 1 back…").click()
-    page.get_by_role("button", name="Bring it back").click()
-    expect(page.get_by_text("version 1 brought back")).to_be_visible()
+    page.get_by_role("button", name="Restore version 1…").click()
+    page.get_by_role("button", name="Restore").click()
+    expect(page.get_by_text("restores version 1")).to_be_visible()
     assert browser_session.ask("GET", f"/automations/{made}")["version"] == 3
 
 
@@ -67,7 +67,7 @@ def test_a_webhook_gets_a_token_once_and_its_automation_is_paused(
 ) -> None:
     made = browser_session.saved(_says("Orders", "thanks", triggers=[HOOK]), active=True)
     page.goto(f"/automations/{made}/triggers")
-    page.get_by_role("button", name="Make a token").click()
+    page.get_by_role("button", name="Create a token").click()
     note = page.get_by_role("alert").filter(has_text="shown this once")
     token = note.locator("code").first.inner_text()
     answer = browser_session.context.request.post(
@@ -81,7 +81,7 @@ def test_a_webhook_gets_a_token_once_and_its_automation_is_paused(
     expect(page.get_by_text(f"A token that ends in {token[-4:]}")).to_be_visible()
     expect(page.get_by_text(token)).to_have_count(0)
     page.get_by_role("button", name="Last payload").click()
-    expect(page.get_by_label("what came in last", exact=True)).to_contain_text("7")
+    expect(page.get_by_label("the last payload", exact=True)).to_contain_text("7")
     assert violations(page) == []
 
     page.get_by_role("button", name="Pause").click()
@@ -95,4 +95,4 @@ def test_a_webhook_gets_a_token_once_and_its_automation_is_paused(
     page.goto("/runs?mode=live")
     expect(page.get_by_role("link", name=re.compile("^Orders"))).to_have_count(1)
     page.goto(f"/automations/{made}/grants")
-    expect(page.get_by_role("heading", name="It may call nothing")).to_be_visible()
+    expect(page.get_by_role("heading", name="No grants")).to_be_visible()

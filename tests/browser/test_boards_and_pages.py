@@ -73,7 +73,7 @@ def test_a_board_of_a_hundred_thousand_rows_is_read_written_and_drawn(
     cell = page.get_by_role("textbox", name="Price")
     cell.fill("much")
     cell.press("Enter")
-    expect(page.get_by_role("alert")).to_have_text("This must be a number, as in 12.5.")
+    expect(page.get_by_role("alert")).to_have_text("Enter a number such as 12.5.")
     cell.fill("123456.5")
     cell.press("Enter")
     expect(grid.get_by_role("gridcell", name="123,456.5")).to_be_visible()
@@ -92,7 +92,7 @@ def test_a_board_of_a_hundred_thousand_rows_is_read_written_and_drawn(
     expect(page.get_by_text("100,000 rows found")).to_be_visible()
 
     # A word that is in every row is found at once; so many are not counted.
-    search = page.get_by_role("textbox", name="Search in the rows")
+    search = page.get_by_role("textbox", name="Search rows")
     search.fill("company")
     expect(page.get_by_text("More than 11,000 rows found")).to_be_visible()
     search.fill("company 99999")
@@ -100,9 +100,9 @@ def test_a_board_of_a_hundred_thousand_rows_is_read_written_and_drawn(
     search.fill("")
 
     page.get_by_role("tab", name="Charts").click()
-    chart = page.get_by_role("img", name=re.compile("Count of rows: 2 values"))
+    chart = page.get_by_role("img", name=re.compile("Number of rows: 2 values"))
     expect(chart.locator(".recharts-bar-rectangle")).to_have_count(2)
-    page.get_by_role("button", name="The numbers").click()
+    page.get_by_role("button", name="Data").click()
     expect(page.get_by_role("cell", name="50,000")).to_have_count(2)
 
 

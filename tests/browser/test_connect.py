@@ -83,13 +83,13 @@ def test_a_client_is_granted_less_than_it_asks_and_revoked(
 ) -> None:
     assistant = _assistant(browser_session)
     page.goto(assistant.link(LOOPBACK))
-    expect(page.get_by_role("heading", level=1)).to_have_text("Let “Assistant” connect?")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Allow “Assistant” to connect?")
     expect(page.get_by_text("a program on this computer")).to_be_visible()
-    expect(page.get_by_role("radio", name="Look, operate and change")).to_be_checked()
+    expect(page.get_by_role("radio", name="View, operate and edit")).to_be_checked()
     assert violations(page) == []
     page.get_by_role("button", name="tools").click()
     expect(page.get_by_text("confirm_action", exact=True)).to_be_visible()
-    page.get_by_role("radio", name="Look", exact=True).click()
+    page.get_by_role("radio", name="View", exact=True).click()
     expect(page.get_by_text("none of which changes anything")).to_be_visible()
     page.get_by_role("button", name="Allow", exact=True).click()
     expect(page.get_by_role("heading", name="Arrived")).to_be_visible()
@@ -99,13 +99,13 @@ def test_a_client_is_granted_less_than_it_asks_and_revoked(
 
     page.goto("/connect")
     expect(page.get_by_text("connected", exact=True)).to_be_visible()
-    expect(page.get_by_text("answered at a program on a computer")).to_be_visible()
+    expect(page.get_by_text("redirects to a program on this computer")).to_be_visible()
     page.get_by_role("tab", name="Cursor").click()
     expect(page.get_by_role("link", name="Add to Cursor")).to_be_visible()
     assert violations(page) == []
     page.get_by_role("button", name="Disconnect Assistant").click()
     page.get_by_role("dialog").get_by_role("button", name="Disconnect", exact=True).click()
-    expect(page.get_by_text("No client is connected yet")).to_be_visible()
+    expect(page.get_by_text("No connected clients")).to_be_visible()
     assert _tools(browser_session, arguments["access_token"]) == 401
 
     # A refusal is sent to the client, and a question that is over says so.
@@ -115,7 +115,7 @@ def test_a_client_is_granted_less_than_it_asks_and_revoked(
     expect(page.get_by_role("heading", name="Arrived")).to_be_visible()
     assert parse_qs(urlsplit(page.url).query)["error"] == ["access_denied"]
     page.goto(question)
-    expect(page.get_by_role("heading", name="This question is over")).to_be_visible()
+    expect(page.get_by_role("heading", name="This request has ended")).to_be_visible()
 
 
 def test_what_was_agreed_to_passes_and_a_token_fills_the_snippets(
@@ -156,7 +156,7 @@ def test_what_was_agreed_to_passes_and_a_token_fills_the_snippets(
 
     page.goto("/connect?with=token&client=other")
     page.get_by_role("textbox", name="Name").fill("a script")
-    page.get_by_role("button", name="Make a token").click()
+    page.get_by_role("button", name="Create token").click()
     snippet = page.get_by_role("region", name="Any other: Settings")
     expect(snippet).to_contain_text("Bearer msk_")
     expect(page.get_by_text("It is in the texts below")).to_be_visible()

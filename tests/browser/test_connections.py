@@ -15,19 +15,19 @@ def test_a_secret_is_encrypted_replaced_and_removed_and_its_value_is_never_shown
     form = page.get_by_role("dialog")
     form.get_by_label("Name").fill("Forge Key")
     form.get_by_role("textbox", name="Value").fill("s3cret-forge-value")
-    form.get_by_role("button", name="Seal it").click()
+    form.get_by_role("button", name="Save").click()
     # What does not fit is said at its field, and what was written stays.
     expect(form.get_by_text("lower-case letters, digits and underscores")).to_be_visible()
     expect(form.get_by_role("textbox", name="Value")).to_have_value("s3cret-forge-value")
     form.get_by_label("Name").fill("forge_key")
-    form.get_by_role("button", name="Seal it").click()
+    form.get_by_role("button", name="Save").click()
     expect(form).not_to_be_visible()
     expect(page.get_by_text("forge_key", exact=True)).to_be_visible()
     page.reload()
     expect(page.get_by_text("forge_key", exact=True)).to_be_visible()
     assert "s3cret-forge-value" not in page.content()
     page.get_by_role("button", name="Remove forge_key").click()
-    page.get_by_role("dialog").get_by_role("button", name="Remove it").click()
+    page.get_by_role("dialog").get_by_role("button", name="Remove").click()
     expect(page.get_by_role("heading", name="No secrets yet")).to_be_visible()
 
 
@@ -56,7 +56,7 @@ def test_an_integration_is_found_and_what_it_refuses_is_said_at_its_field(
     assert violations(page) == []
     page.goto("/integrations/nobody")
     expect(
-        page.get_by_role("heading", name="There is no integration called nobody")
+        page.get_by_role("heading", name="There is no integration named nobody")
     ).to_be_visible()
 
 
@@ -64,7 +64,7 @@ def test_a_model_that_does_not_answer_is_kept_and_said_so(browser_session: Brows
     page = browser_session.open("/models")
     page.get_by_role("button", name="Connect a model").first.click()
     form = page.get_by_role("dialog")
-    form.get_by_role("combobox", name="Kind").click()
+    form.get_by_role("combobox", name="Provider").click()
     page.get_by_role("option", name="A server that speaks OpenAI's language").click()
     # Nobody allowed this address, and that is said where it was written.
     form.get_by_label("Address").fill("http://127.0.0.1:9/v1")
@@ -78,4 +78,4 @@ def test_a_model_that_does_not_answer_is_kept_and_said_so(browser_session: Brows
     expect(page.get_by_role("heading", name="local")).to_be_visible()
     page.get_by_role("button", name="Disconnect").click()
     page.get_by_role("dialog").get_by_role("button", name="Disconnect").click()
-    expect(page.get_by_role("heading", name="No model is connected")).to_be_visible()
+    expect(page.get_by_role("heading", name="No models connected")).to_be_visible()

@@ -66,7 +66,7 @@ def made_by_program(
 
 
 def chosen(page: Page) -> Locator:
-    return page.get_by_role("region", name="What was chosen")
+    return page.get_by_role("region", name="Selected item")
 
 
 def test_the_link_of_a_refusal_leads_through_signing_in_to_what_is_agreed_to(
@@ -86,7 +86,7 @@ def test_the_link_of_a_refusal_leads_through_signing_in_to_what_is_agreed_to(
     oauth_client.get_by_role("button", name="Sign in", exact=True).click()
     expect(oauth_client).to_have_url(re.compile(f"{link.path}$"))
 
-    note = oauth_client.get_by_role("alert", name="Do you agree to what it may do?")
+    note = oauth_client.get_by_role("alert", name="Do you agree to its permissions?")
     says = f"It may post to the Discord channel {CHANNEL} as spring, with approval each time."
     expect(note).to_contain_text("A program created it.")
     expect(note).to_contain_text(says)
@@ -107,7 +107,7 @@ def test_what_waits_in_the_inbox_is_agreed_to_with_one_click_on_a_phone(
     plan = [step("tell", "send_email", to=["ada@example.org"], subject="Hello", text="x")]
     made, _ = made_by_program(browser_session, dict(definition("Write to Ada", plan)))
     page = browser_session.open("/inbox", viewport=PHONE)
-    page.get_by_role("link", name="Write to Ada waits for your consent").click()
+    page.get_by_role("link", name="Write to Ada needs your consent").click()
     pane = chosen(page)
     expect(
         pane.get_by_text("It may mail ada@example.org, with approval each time.")
@@ -116,7 +116,7 @@ def test_what_waits_in_the_inbox_is_agreed_to_with_one_click_on_a_phone(
     expect(pane.get_by_text("send_email", exact=True)).to_be_visible()
     assert violations(page) == []
     pane.get_by_role("button", name="Agree and keep it paused").click()
-    expect(page.get_by_text("Nothing waits for you")).to_be_visible()
+    expect(page.get_by_text("Nothing is waiting for you")).to_be_visible()
     assert state_of(browser_session, made) == "paused"
     browser_session.ask("POST", f"/automations/{made}/activate")
 
@@ -144,9 +144,9 @@ def test_a_run_waits_for_its_draft_and_goes_on_with_the_result(
     page = browser_session.open(f"/automations/{made}")
     page.get_by_role("button", name="Run now…").click()
     dialog = page.get_by_role("dialog")
-    dialog.get_by_role("radio", name="For real").check()
+    dialog.get_by_role("radio", name="Live").check()
     expect(dialog.get_by_text("Post a message to Discord: asks each time")).to_be_visible()
-    dialog.get_by_role("button", name="Run it for real").click()
+    dialog.get_by_role("button", name="Run live").click()
     expect(page).to_have_url(re.compile(r"/runs/[0-9a-f-]{36}"))
     run = page.url.rpartition("/")[2]
     wait_until(lambda: browser_session.run(run)["status"] == "waiting", SOON, "the held write")
@@ -156,7 +156,7 @@ def test_a_run_waits_for_its_draft_and_goes_on_with_the_result(
     expect(pane.get_by_text("waits for your answer and then continues")).to_be_visible()
     assert channel == []
     pane.get_by_role("button", name="Approve").click()
-    expect(page.get_by_text("Sent, exactly as it was shown.")).to_be_visible()
+    expect(page.get_by_text("Sent exactly as shown.")).to_be_visible()
     ended = browser_session.ended(run)
     assert (ended["status"], len(channel)) == ("succeeded", 1), ended["error"]
     posted = next(one["output"] for one in ended["steps"] if one["step"] == "post")
@@ -170,7 +170,7 @@ def test_automatic_is_chosen_alongside_destination_account_and_text(
     connect_discord(browser_session)
     made = browser_session.saved(digest(), active=True)
     page = browser_session.open(f"/automations/{made}/edit")
-    page.get_by_role("button", name="Review it").click()
+    page.get_by_role("button", name="Review").click()
     expect(page.get_by_text(f"Post to the Discord channel {CHANNEL}", exact=True)).to_be_visible()
     expect(page.get_by_text("Account: spring")).to_be_visible()
     expect(page.get_by_label("Text of post")).to_have_text(TEXT)
@@ -189,7 +189,7 @@ def test_automatic_is_chosen_alongside_destination_account_and_text(
     assert ended["status"] == "succeeded", ended["error"]
     assert [one["content"] for one in channel] == ["Good morning.\nThe clock says 7."]
     page.goto(f"/automations/{made}")
-    expect(page.get_by_text("is sent outside without asking").first).to_be_visible()
+    expect(page.get_by_text("sends outside without asking").first).to_be_visible()
 
 
 def test_a_program_that_makes_a_write_automatic_asks_with_destination_account_and_text(
@@ -202,7 +202,7 @@ def test_a_program_that_makes_a_write_automatic_asks_with_destination_account_an
         assert change.status_code == 200, change.text
     assert state_of(browser_session, made) == "paused"
     page = browser_session.open("/inbox")
-    page.get_by_role("link", name="Morning digest wants to do more").click()
+    page.get_by_role("link", name="Morning digest asks for more permissions").click()
     pane = chosen(page)
     says = (
         f"It now posts to the Discord channel {CHANNEL} as spring without approval: "
@@ -211,7 +211,7 @@ def test_a_program_that_makes_a_write_automatic_asks_with_destination_account_an
     expect(pane.get_by_text(says)).to_be_visible()
     expect(pane.get_by_role("link", name="See the difference")).to_be_visible()
     pane.get_by_role("button", name="Agree and activate").click()
-    expect(page.get_by_text("Nothing waits for you")).to_be_visible()
+    expect(page.get_by_text("Nothing is waiting for you")).to_be_visible()
     assert state_of(browser_session, made) == "active"
     ended = browser_session.ended(browser_session.started_run(made))
     assert (ended["status"], len(channel)) == ("succeeded", 1), ended["error"]

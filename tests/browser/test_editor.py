@@ -51,7 +51,7 @@ def test_a_template_is_completed_and_saved_as_the_next_version(
     page.get_by_role("button", name="Open steps.wind").click()
     page.get_by_role("button", name="Insert steps.wind.by").click()
     expect(_at(page, "/plan/1/config/message_template")).to_contain_text("{{ steps.wind.by }}")
-    expect(page.get_by_text("It can be saved as it stands.")).to_be_visible()
+    expect(page.get_by_text("Ready to save.")).to_be_visible()
     assert violations(page) == []
     page.get_by_role("button", name="Save as new version").click()
     page.get_by_role("button", name="Save", exact=True).click()
@@ -74,7 +74,7 @@ def test_what_is_typed_is_shown_and_no_number_is_rounded(
     page.keyboard.type("Day {{ 1 + 1 }} plan")
     expect(title).to_have_text("Day {{ 1 + 1 }} plan")
     page.keyboard.type(" {{ inputs.nam }}")
-    expect(_at(page, "/plan/1/config/title")).to_contain_text("under “Inputs and bounds”")
+    expect(_at(page, "/plan/1/config/title")).to_contain_text("under “Inputs and limits”")
     # A number that a browser would round: the page shows it, and does not save over it.
     plan = [step("wind", "transform_data", output={"turns": 1234567890123456789})]
     made = browser_session.saved(definition("Wind it long", plan))
@@ -93,7 +93,7 @@ def test_nothing_is_dropped_between_form_and_json_and_another_action(
     action.click()
     action.fill("approval")
     page.get_by_role("option", name="Ask a person before going on (approval)").click()
-    expect(page.get_by_text("Not known to this action")).to_be_visible()
+    expect(page.get_by_text("Not known for this action")).to_be_visible()
     expect(_at(page, "/plan/1/config/message_template")).to_contain_text("It is wound.")
     action.click()
     action.fill("notification")
@@ -106,7 +106,7 @@ def test_nothing_is_dropped_between_form_and_json_and_another_action(
     expect(_at(page, "/name").get_by_role("textbox")).to_be_focused()
     page.keyboard.type("Wind it twice")
     # JSON that cannot be read stays where it is until it can.
-    views = page.get_by_role("radiogroup", name="How the definition is shown")
+    views = page.get_by_role("radiogroup", name="Definition view")
     views.get_by_text("JSON").click()
     text = page.get_by_role("textbox", name="Definition as JSON")
     expect(text).to_contain_text('"ticket": 4711')
@@ -124,7 +124,7 @@ def test_nothing_is_dropped_between_form_and_json_and_another_action(
     views.get_by_text("Form").click()
     expect(_at(page, "/name").get_by_role("textbox")).to_have_value("Wind it twice")
     # A reload loses nothing either.
-    expect(page.get_by_text("It can be saved as it stands.")).to_be_visible()
+    expect(page.get_by_text("Ready to save.")).to_be_visible()
     page.reload()
     expect(page.get_by_text("did not save is back")).to_be_visible()
     expect(_at(page, "/name").get_by_role("textbox")).to_have_value("Wind it twice")
@@ -145,12 +145,12 @@ def test_a_link_leads_to_its_field_and_a_clash_loses_nothing(
         data=theirs,
         headers={"X-CSRF-Token": browser_session.csrf, "If-Match": '"1"'},
     )
-    expect(page.get_by_text("It can be saved as it stands.")).to_be_visible()
+    expect(page.get_by_text("Ready to save.")).to_be_visible()
     page.keyboard.press("Control+s")
     page.get_by_role("button", name="Save", exact=True).click()
-    expect(page.get_by_text("Somebody was quicker")).to_be_visible()
+    expect(page.get_by_text("Someone saved another version")).to_be_visible()
     expect(_at(page, "/goal").get_by_role("textbox")).to_have_value("Wind it well.")
-    page.get_by_role("button", name="Save mine on top of version 2").click()
+    page.get_by_role("button", name="Save on top of version 2").click()
     expect(page.get_by_text("Saved as version 3")).to_be_visible()
     assert (
         browser_session.ask("GET", f"/automations/{made}")["definition"]["goal"] == "Wind it well."

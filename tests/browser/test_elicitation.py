@@ -78,13 +78,13 @@ def test_a_draft_is_answered_by_the_signed_in_person_and_by_no_link(
             confirm = f"/api/v1/drafts/{made['draft_id']}/confirm"
             assert context.request.post(confirm, data={}).status == 401
         page = browser_session.open(address)
-        chosen = page.get_by_role("region", name="What was chosen")
+        chosen = page.get_by_role("region", name="Selected item")
         expect(chosen.locator(".delivered")).to_contain_text(subject)
         expect(chosen.locator(".delivered")).to_contain_text("We are in.")
         assert not confirming.done()
         if agrees:
             chosen.get_by_role("button", name="Approve").click()
-            expect(page.get_by_text("Sent, exactly as it was shown.")).to_be_visible()
+            expect(page.get_by_text("Sent exactly as shown.")).to_be_visible()
         else:
             chosen.get_by_role("button", name="Discard").click()
             page.get_by_role("dialog").get_by_role("button", name="Discard").click()

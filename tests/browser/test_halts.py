@@ -17,8 +17,8 @@ def _runs_for_real(page: Page) -> str:
     """Starts it manually; answers the id of its run, which the page then shows."""
     page.get_by_role("button", name="Run now…").click()
     form = page.get_by_role("dialog")
-    form.get_by_role("radio", name="For real").check()
-    form.get_by_role("button", name="Run it for real").click()
+    form.get_by_role("radio", name="Live").check()
+    form.get_by_role("button", name="Run live").click()
     expect(page).to_have_url(re.compile(r"/runs/[0-9a-f-]{36}"))
     return page.url.rpartition("/")[2].partition("?")[0]
 
@@ -35,10 +35,10 @@ def test_an_automation_is_halted_its_run_is_held_and_goes_on_when_released(
     page = browser_session.open(f"/automations/{made}")
     page.get_by_role("button", name="Halt…").click()
     form = page.get_by_role("dialog")
-    yes = form.get_by_role("button", name="Halt it")
+    yes = form.get_by_role("button", name="Halt")
     # Without a reason there is no halt: somebody will find it standing still, and ask.
     expect(yes).to_be_disabled()
-    form.get_by_role("textbox", name="Why").fill(WHY)
+    form.get_by_role("textbox", name="Reason").fill(WHY)
     assert violations(page) == []
     yes.click()
     banner = page.get_by_role("alert").filter(has_text="Held since")
@@ -48,7 +48,7 @@ def test_an_automation_is_halted_its_run_is_held_and_goes_on_when_released(
     assert violations(page) == []
 
     run_id = _runs_for_real(page)
-    expect(page.get_by_text("It is held.")).to_be_visible()
+    expect(page.get_by_text("It is halted.")).to_be_visible()
     expect(banner).to_contain_text("1 run held.")
     assert browser_session.run(run_id)["status"] == "pending"
     page.goto("/automations")
@@ -57,9 +57,9 @@ def test_an_automation_is_halted_its_run_is_held_and_goes_on_when_released(
     # The whole workspace: every screen says so, and both halts have to be released.
     page.goto("/health")
     page.get_by_role("button", name="Halt everything…").click()
-    form.get_by_role("textbox", name="Why").fill(NIGHT)
+    form.get_by_role("textbox", name="Reason").fill(NIGHT)
     form.get_by_role("button", name="Halt everything").click()
-    expect(page.get_by_text("The whole workspace stands still.")).to_be_visible()
+    expect(page.get_by_text("The whole workspace is halted.")).to_be_visible()
     expect(page.get_by_role("table", name="Workers").get_by_role("row")).not_to_have_count(1)
     assert violations(page) == []
     page.goto(f"/automations/{other}")

@@ -65,7 +65,7 @@ def _tool(session: BrowserSession, token: str, name: str, arguments: dict[str, A
 
 
 def _chosen(page: Page) -> Locator:
-    return page.get_by_role("region", name="What was chosen")
+    return page.get_by_role("region", name="Selected item")
 
 
 def _read(page: Page) -> None:
@@ -98,18 +98,18 @@ def test_a_draft_is_seen_as_an_email_edited_taken_back_and_delivered(
     page.keyboard.press("e")
     page.get_by_role("textbox", name="Subject").fill("The tower clock goes")
     expect(chosen.locator("ins")).to_have_text(" goes")
-    chosen.get_by_role("button", name="Keep these words").press("Enter")
+    chosen.get_by_role("button", name="Save text").press("Enter")
     expect(mail).to_contain_text("The tower clock goes")
-    expect(chosen.get_by_text("These are the words now")).to_be_visible()
-    expect(chosen.get_by_text("edited, wording 2")).to_be_visible()
+    expect(chosen.get_by_text("Current text")).to_be_visible()
+    expect(chosen.get_by_text("edited, revision 2")).to_be_visible()
     expect(chosen.locator(":focus")).to_have_count(1)
     # Taken back: nothing was asked of the server.
     _read(page)
     page.keyboard.press("a")
-    waiting = page.get_by_role("navigation", name="What waits")
+    waiting = page.get_by_role("navigation", name="Waiting items")
     expect(waiting.get_by_text("sent in")).to_be_visible()
     page.keyboard.press("u")
-    expect(page.get_by_text("Taken back. Nothing was sent; it waits on.")).to_be_visible()
+    expect(page.get_by_text("Undone. Nothing was sent; it is still waiting.")).to_be_visible()
     assert _draft(browser_session, draft)["status"] == "pending"
     # Approved: it leaves after its seconds, also for anyone who went to another screen.
     page.keyboard.press("k")
@@ -119,7 +119,7 @@ def test_a_draft_is_seen_as_an_email_edited_taken_back_and_delivered(
     expect(mail).to_contain_text("The kitchen clock")
     page.get_by_role("link", name="Runs", exact=True).click()
     expect(page.get_by_role("heading", level=1, name="Runs")).to_be_visible()
-    expect(page.get_by_text("Sent, exactly as it was shown.")).to_be_visible()
+    expect(page.get_by_text("Sent exactly as shown.")).to_be_visible()
     stored = _draft(browser_session, draft)
     assert (stored["status"], stored["outcome"]) == ("confirmed", "sent")
     assert stored["approved_hash"] == stored["hash"]
@@ -132,9 +132,9 @@ def test_a_draft_is_seen_as_an_email_edited_taken_back_and_delivered(
     expect(page).to_have_url(re.compile(f"item={other}"))
     _read(page)
     page.keyboard.press("d")
-    page.get_by_role("textbox", name="Why").fill("He knows.")
+    page.get_by_role("textbox", name="Reason").fill("He knows.")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("Nothing waits for you")).to_be_visible()
+    expect(page.get_by_text("Nothing is waiting for you")).to_be_visible()
     assert _draft(browser_session, other)["reason"] == "He knows."
     page.goto("/inbox?tab=done")
     expect(page.get_by_role("navigation", name="Answered")).to_contain_text("discarded")
@@ -160,7 +160,7 @@ def test_a_batch_is_approved_as_a_set_and_a_question_is_answered_on_a_phone(
     run = browser_session.started_run(browser_session.saved(asks))
     wait_until(lambda: browser_session.run(run)["status"] == "waiting", SOON, "the question")
     page = browser_session.open("/inbox", viewport=PHONE)
-    page.get_by_role("link", name="2 drafts of one turn").click()
+    page.get_by_role("link", name="2 drafts of one step").click()
     chosen = _chosen(page)
     expect(chosen.get_by_text("For carol", exact=True)).to_be_visible()
     expect(chosen.get_by_text("For dave", exact=True)).to_be_visible()
@@ -189,7 +189,7 @@ def test_a_batch_is_approved_as_a_set_and_a_question_is_answered_on_a_phone(
     expect(page.get_by_role("textbox", name="Day")).to_have_value("No")
     page.get_by_role("textbox", name="Day").fill("Thursday")
     chosen.get_by_role("button", name="Approve with this answer").click()
-    expect(page.get_by_text("Approved. The run goes on with your answer.")).to_be_visible()
+    expect(page.get_by_text("Approved. The run continues with your answer.")).to_be_visible()
     assert browser_session.ended(run)["output"]["answer"] == {"day": "Thursday", "loud": True}
 
 
@@ -197,7 +197,7 @@ def test_what_ran_out_is_drafted_again(browser_session: BrowserSession) -> None:
     draft = _drafted(browser_session, "Too late", "eve@example.com")
     _run_out(browser_session, draft)
     page = browser_session.open("/inbox")
-    expect(page.get_by_text("Nothing waits for you")).to_be_visible()
+    expect(page.get_by_text("Nothing is waiting for you")).to_be_visible()
     page.get_by_role("tab", name="Expired").click()
     expect(_chosen(page)).to_contain_text("Nobody answered in time")
     page.get_by_role("button", name="Draft it again").click()
@@ -223,7 +223,7 @@ def test_what_could_not_be_sent_says_so_where_it_waits(browser_session: BrowserS
     # What hides in the words is spelled out.
     expect(chosen.locator(".delivered")).to_contain_text("Lunch?\\u200b\\ue0041")
     chosen.get_by_role("button", name="Approve").click()
-    waiting = page.get_by_role("navigation", name="What waits")
+    waiting = page.get_by_role("navigation", name="Waiting items")
     expect(waiting.get_by_text("could not be sent")).to_be_visible()
     assert _draft(browser_session, draft)["status"] == "pending"
     page.goto("/inbox")

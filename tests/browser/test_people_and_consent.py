@@ -26,18 +26,18 @@ def test_a_connection_is_shared_with_the_workspace_and_withdrawn(
     page = browser_session.open("/integrations/discord")
     page.get_by_role("button", name="Share with the workspace").click()
     dialog = page.get_by_role("dialog")
-    expect(dialog).to_contain_text("Automations of every member may use spring")
+    expect(dialog).to_contain_text("Automations of every member can use spring")
     assert violations(page) == []
     dialog.get_by_role("button", name="Share", exact=True).click()
-    expect(page.get_by_text("It belongs to the workspace now.")).to_be_visible()
+    expect(page.get_by_text("It is shared with the workspace.")).to_be_visible()
     # Another member sees whose it is, and that they use it too.
     oauth_client.goto("/integrations/discord")
     expect(oauth_client.get_by_text("spring", exact=True)).to_be_visible()
     expect(oauth_client.get_by_text("every member's automations may use it")).to_be_visible()
     expect(oauth_client.get_by_role("button", name="Share with the workspace")).to_have_count(0)
-    page.get_by_role("button", name="Withdraw from the workspace").click()
-    dialog.get_by_role("button", name="Withdraw", exact=True).click()
-    expect(page.get_by_text("It is not shared any more.")).to_be_visible()
+    page.get_by_role("button", name="Stop sharing with the workspace").click()
+    dialog.get_by_role("button", name="Stop sharing", exact=True).click()
+    expect(page.get_by_text("It is no longer shared.")).to_be_visible()
     expect(page.get_by_role("button", name="Share with the workspace")).to_be_visible()
 
 
@@ -67,7 +67,7 @@ def test_what_a_removed_member_left_is_read_and_taken_over(
     assert state_of(browser_session, made) == "paused"
     # The automation says why it stopped, and the way on.
     page.goto(f"/automations/{made}")
-    expect(page.get_by_role("alert", name="Its owner left")).to_contain_text("It starts nothing.")
+    expect(page.get_by_role("alert", name="Owner left")).to_contain_text("It starts nothing.")
     page.goto("/settings/members")
     page.get_by_role("button", name="Take over from Kate").click()
     dialog = page.get_by_role("dialog", name="Take over from Kate")
@@ -99,22 +99,22 @@ def _login(session: BrowserSession, codes: Queue[str]) -> str:
 
 def _sign_terminal_in(page: Page, code: str, answer: str) -> None:
     page.goto("/terminal")
-    field = page.get_by_role("textbox", name="The code on the terminal")
+    field = page.get_by_role("textbox", name="Code shown in the terminal")
     field.fill(code)
     page.get_by_role("button", name="Next").click()
-    expect(page.get_by_text("asked from 127.0.0.1")).to_be_visible()
+    expect(page.get_by_text("requested from 127.0.0.1")).to_be_visible()
     assert violations(page) == []
     page.get_by_role("button", name=answer).click()
 
 
 def test_a_terminal_is_signed_in_or_declined_by_its_code(browser_session: BrowserSession) -> None:
     page = browser_session.open("/terminal", viewport=PHONE)
-    page.get_by_role("textbox", name="The code on the terminal").fill("BCDF-GHJK")
+    page.get_by_role("textbox", name="Code shown in the terminal").fill("BCDF-GHJK")
     page.get_by_role("button", name="Next").click()
     expect(page.get_by_role("alert")).to_be_visible()
     for answer, shown, result in (
         ("Decline", "The terminal was declined. It has no access.", "declined"),
-        ("Sign this terminal in", "The terminal is signed in.", "You are signed in to"),
+        ("Sign in this terminal", "The terminal is signed in.", "You are signed in to"),
     ):
         codes: Queue[str] = Queue()
         with ThreadPoolExecutor(1) as pool:
@@ -133,23 +133,23 @@ def test_a_token_that_approves_warns_expires_and_names_its_automations(
     made = browser_session.saved(definition("Wind the clock", plan))
     browser_session.saved(definition("Another clock", plan))
     page = browser_session.open("/settings/tokens")
-    page.get_by_role("textbox", name="What it is for").fill("headless team")
-    expect(page.get_by_text("This token agrees without a person")).to_have_count(0)
-    page.get_by_role("switch", name="Permission approve: agree without a person").check()
-    expect(page.get_by_role("alert", name="This token agrees without a person")).to_be_visible()
+    page.get_by_role("textbox", name="Name").fill("headless team")
+    expect(page.get_by_text("This token approves without a person")).to_have_count(0)
+    page.get_by_role("switch", name="Permission to approve without a person").check()
+    expect(page.get_by_role("alert", name="This token approves without a person")).to_be_visible()
     assert violations(page) == []
     # None is named yet, and it would never expire: both are refused at their fields.
-    page.get_by_role("combobox", name="It may approve these and nothing else").click()
+    page.get_by_role("combobox", name="Automations it can approve").click()
     page.get_by_role("option", name="Wind the clock").click()
     page.keyboard.press("Escape")
-    page.get_by_role("combobox", name="It ends").click()
-    page.get_by_role("option", name="When it is revoked").click()
-    page.get_by_role("button", name="Make token").click()
-    expect(page.get_by_role("combobox", name="It ends")).to_have_attribute("aria-invalid", "true")
+    page.get_by_role("combobox", name="Expires").click()
+    page.get_by_role("option", name="When you revoke it").click()
+    page.get_by_role("button", name="Create token").click()
+    expect(page.get_by_role("combobox", name="Expires")).to_have_attribute("aria-invalid", "true")
     assert browser_session.ask("GET", "/tokens")["tokens"] == []
-    page.get_by_role("combobox", name="It ends").click()
+    page.get_by_role("combobox", name="Expires").click()
     page.get_by_role("option", name="In 30 days").click()
-    page.get_by_role("button", name="Make token").click()
+    page.get_by_role("button", name="Create token").click()
     expect(page.get_by_label("The new token")).to_be_visible()
     row = page.get_by_role("list", name="Tokens")
     expect(row).to_contain_text("approves 1 automation without a person")

@@ -29,7 +29,7 @@ def test_a_stopped_server_leaves_the_page_as_it_is_until_it_is_back(
         )
         page = context.new_page()
         page.goto("/health")
-        expect(page.get_by_text("What happens is shown as it happens.")).to_be_visible()
+        expect(page.get_by_text("Changes appear immediately.")).to_be_visible()
         reconnecting = page.get_by_role("status").filter(has_text="Reconnecting")
         expect(reconnecting).to_have_count(0)
         page.evaluate("() => { window.same = true }")

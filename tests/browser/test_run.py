@@ -62,7 +62,7 @@ def test_a_run_is_watched_as_it_happens_and_played_again(browser_session: Browse
     expect(_row(page, "look", "succeeded")).to_be_visible()
     expect(_row(page, "ask", "waiting")).to_be_visible()
     expect(_row(page, "wind", "planned")).to_be_visible()
-    expect(page.get_by_role("link", name="Answer it")).to_have_attribute(
+    expect(page.get_by_role("link", name="Answer")).to_have_attribute(
         "href", re.compile(r"/inbox\?item=")
     )
     assert violations(page) == []
@@ -96,7 +96,7 @@ def test_a_run_is_watched_as_it_happens_and_played_again(browser_session: Browse
     assert browser_session.run(again)["inputs"] == {"turns": 7}
     # And that is enough of it.
     page.get_by_role("button", name="Cancel").click()
-    page.get_by_role("button", name="Stop it").click()
+    page.get_by_role("button", name="Cancel run").click()
     expect(_row(page, "@run", "cancelled")).to_be_visible()
     expect(page.get_by_role("button", name="Retry from the failed step")).to_be_visible()
 
@@ -114,12 +114,12 @@ def test_what_failed_is_explained_and_can_be_handed_on(browser_session: BrowserS
     assert (copied["run"], copied["step"]) == (run_id, "share")
     assert copied["problem"]["code"] == "template_value"
     page.get_by_role("button", name="More").click()
-    expect(page.get_by_role("menuitem", name="Load into the editor")).to_have_attribute(
+    expect(page.get_by_role("menuitem", name="Open in the editor")).to_have_attribute(
         "href", re.compile(f"/edit\\?run={run_id}")
     )
     page.keyboard.press("Escape")
     missing = browser_session.open("/runs/01900000-0000-7000-8000-00000000dead")
-    expect(missing.get_by_role("heading", name="There is no such run")).to_be_visible()
+    expect(missing.get_by_role("heading", name="Run not found")).to_be_visible()
 
 
 def test_items_that_failed_are_seen_in_badge_step_and_headline(

@@ -49,7 +49,7 @@ def test_enter_in_the_palette_takes_the_first_match_however_late_it_is_found(
     with page.expect_request("**/api/v1/automations?search=tower*"):
         box.fill("tower")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("Looking …")).to_be_visible()
+    expect(page.get_by_text("Searching …")).to_be_visible()
     found()
     expect(page).to_have_url(f"{browser_session.address}/automations/{made}")
 
@@ -82,8 +82,8 @@ def test_enter_in_the_palette_takes_the_first_match_however_late_it_is_found(
 def test_an_address_that_is_none_says_so_and_leads_on(browser_session: BrowserSession) -> None:
     for path in ("/no-such-screen", "/boards/none/of/them"):
         page = browser_session.open(path)
-        expect(page.get_by_role("heading", name="There is nothing at this address")).to_be_visible()
-        page.get_by_role("link", name="Go to the start").click()
+        expect(page.get_by_role("heading", name="Page not found")).to_be_visible()
+        page.get_by_role("link", name="Go to Home").click()
         expect(page).to_have_url(f"{browser_session.address}/")
         page.close()
 
@@ -103,7 +103,7 @@ def test_a_person_signed_out_while_writing_loses_nothing(browser_session: Browse
     page = browser_session.open(f"/automations/{made}/edit")
     goal = page.locator('[data-pointer="/goal"]').get_by_role("textbox")
     goal.fill("Keep the hour.")
-    expect(page.get_by_text("It can be saved as it stands.")).to_be_visible()
+    expect(page.get_by_text("Ready to save.")).to_be_visible()
     known = browser_session.context.cookies()
     browser_session.context.clear_cookies()
     page.get_by_role("button", name="Save as new version").click()
@@ -132,7 +132,7 @@ def test_a_user_who_signs_out_leaves_no_draft_text(browser_session: BrowserSessi
         "POST", "/session/workspace", {"workspace_id": browser_session.workspace_id}
     )
     page = browser_session.open("/new")
-    words = page.get_by_role("textbox", name="What should happen by itself, and when?")
+    words = page.get_by_role("textbox", name="What should happen, and when?")
     words.fill("Tell nobody of the bell.")
     # A page from the browser's memory is loaded anew, and what was written is still there.
     page.evaluate("() => { window.old = true }")

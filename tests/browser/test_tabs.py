@@ -31,7 +31,7 @@ def test_eight_tabs_stay_usable_and_hear_what_happens(browser_session: BrowserSe
     for tab in tabs:
         tab.get_by_role("link", name="System health").click()
         # The page says whether it receives events.
-        expect(tab.get_by_text("What happens is shown as it happens.")).to_be_visible()
+        expect(tab.get_by_text("Changes appear immediately.")).to_be_visible()
 
 
 def test_two_tabs_follow_two_runs_at_once(browser_session: BrowserSession) -> None:

@@ -29,11 +29,11 @@ def test_words_become_a_mail_that_leaves_after_a_person_said_yes(
     browser_session: BrowserSession,
 ) -> None:
     page = browser_session.open("/new")
-    page.get_by_label("What should happen by itself, and when?").fill(_WORDS)
-    page.get_by_role("button", name="Write a proposal").click()
+    page.get_by_label("What should happen, and when?").fill(_WORDS)
+    page.get_by_role("button", name="Create a proposal").click()
 
     # Read it, answer what only a person knows, and change it in the form.
-    expect(page.get_by_role("region", name="In plain words")).to_contain_text("ada@example.org")
+    expect(page.get_by_role("region", name="Summary")).to_contain_text("ada@example.org")
     page.get_by_label("What should the mail message say?").fill(_SAYS.decode())
     page.get_by_role("button", name="Answer", exact=True).click()
     save = page.get_by_role("button", name="Save", exact=True)
@@ -50,8 +50,8 @@ def test_words_become_a_mail_that_leaves_after_a_person_said_yes(
     page.get_by_role("link", name="Wind the tower clock").click()
     page.get_by_role("button", name="Run now…").click()
     dialog = page.get_by_role("dialog")
-    dialog.get_by_role("radio", name="For real").check()
-    dialog.get_by_role("button", name="Run it for real").click()
+    dialog.get_by_role("radio", name="Live").check()
+    dialog.get_by_role("button", name="Run live").click()
     expect(page).to_have_url(re.compile(r"/runs/[0-9a-f-]{36}"))
     expect(page.get_by_role("heading", level=1, name="Wind the tower clock")).to_be_visible()
     inbox = page.get_by_role("link", name=re.compile("^Inbox"))
@@ -60,9 +60,9 @@ def test_words_become_a_mail_that_leaves_after_a_person_said_yes(
 
     # Say yes, and it is delivered.
     inbox.click()
-    mail = page.get_by_role("region", name="What was chosen").locator(".delivered")
+    mail = page.get_by_role("region", name="Selected item").locator(".delivered")
     expect(mail).to_contain_text(_SAYS.decode())
     page.get_by_role("button", name="Approve").click()
-    expect(page.get_by_text("Sent, exactly as it was shown.")).to_be_visible()
+    expect(page.get_by_text("Sent exactly as shown.")).to_be_visible()
     wait_until(lambda: bool(_letters(browser_session)), SOON, "the mail")
     assert [mail.rcpt_tos for mail in _letters(browser_session)] == [["ada@example.org"]]

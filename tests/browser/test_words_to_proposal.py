@@ -11,9 +11,9 @@ _OPEN = "every weekday at 9 London time post good morning on Slack"
 
 
 def _proposed(page: Page, text: str) -> None:
-    page.get_by_label("What should happen by itself, and when?").fill(text)
+    page.get_by_label("What should happen, and when?").fill(text)
     page.keyboard.press("Control+Enter")
-    expect(page.get_by_role("region", name="In plain words")).to_be_visible()
+    expect(page.get_by_role("region", name="Summary")).to_be_visible()
 
 
 def test_words_become_an_automation_that_a_person_has_read(browser_session: BrowserSession) -> None:
@@ -26,7 +26,7 @@ def test_words_become_an_automation_that_a_person_has_read(browser_session: Brow
     # What is written in the form survives a reload, and is reviewed before it can be saved.
     name = page.get_by_role("textbox", name="Name", exact=True)
     name.fill("Plan my day")
-    expect(page.get_by_text("1 change of yours is not reviewed yet.")).to_be_visible()
+    expect(page.get_by_text("1 change is not reviewed yet.")).to_be_visible()
     expect(page.get_by_role("button", name="Save", exact=True)).to_have_count(0)
     page.reload()
     expect(name).to_have_value("Plan my day")
@@ -38,8 +38,8 @@ def test_words_become_an_automation_that_a_person_has_read(browser_session: Brow
     expect(page.get_by_role("heading", name="Saved. Activate it now?")).to_be_visible()
     (made,) = browser_session.ask("GET", "/automations")["items"]
     assert (made["name"], made["state"]) == ("Plan my day", "paused")
-    page.get_by_role("button", name="Try it once, as a dry run").click()
-    expect(page.get_by_text("The dry run is over.")).to_be_visible()
+    page.get_by_role("button", name="Start a dry run").click()
+    expect(page.get_by_text("The dry run ended.")).to_be_visible()
     page.get_by_role("button", name="Activate", exact=True).click()
     expect(page.get_by_role("heading", name="Plan my day is active")).to_be_visible()
     assert browser_session.ask("GET", f"/automations/{made['id']}")["state"] == "active"
@@ -48,13 +48,13 @@ def test_words_become_an_automation_that_a_person_has_read(browser_session: Brow
     browser_session.ended(browser_session.started_run(made["id"]))
     page.goto(f"/new?automation={made['id']}")
     page.get_by_label("What should be different?").fill("run it at 11 instead")
-    page.get_by_role("button", name="Write a proposal").click()
-    changes = page.get_by_role("region", name="What changes")
+    page.get_by_role("button", name="Create a proposal").click()
+    changes = page.get_by_role("region", name="Changes")
     expect(changes.get_by_text("at 11:00 (Europe/Berlin)").first).to_be_visible()
-    expect(changes.get_by_text("It may call nothing that it may not call now.")).to_be_visible()
+    expect(changes.get_by_text("It gets no new permissions.")).to_be_visible()
     rehearsal = page.get_by_role("region", name="Rehearsal")
     rehearsal.get_by_role("button", name="Rehearse", exact=True).click()
-    expect(rehearsal.get_by_text("The rehearsal itself cost $0.")).to_be_visible()
+    expect(rehearsal.get_by_text("The rehearsal cost $0.")).to_be_visible()
     expect(rehearsal.get_by_text("the same", exact=True)).to_be_visible()
 
 
@@ -78,7 +78,7 @@ def test_what_only_a_person_knows_is_asked_and_others_are_not_overwritten(
     page.get_by_role("button", name="Answer", exact=True).click()
     expect(save).to_be_enabled()
     grants = page.get_by_role("region", name="What it may do")
-    expect(grants.get_by_text("asks each time, in the inbox")).to_be_visible()
+    expect(grants.get_by_text("asks for approval each time")).to_be_visible()
 
     # Somebody else goes on with it: what was written here is put aside, and both are offered.
     page.get_by_role("textbox", name="Name", exact=True).fill("Greeting")
@@ -86,16 +86,16 @@ def test_what_only_a_person_knows_is_asked_and_others_are_not_overwritten(
     edit = {"pointer": "/goal", "value": "Say good morning to everybody."}
     browser_session.ask("POST", f"{path}/refine", {"edits": [edit]})
     page.get_by_role("button", name="Review my changes").click()
-    expect(page.get_by_text("Somebody went on with it meanwhile")).to_be_visible()
-    page.get_by_role("button", name="Put my changes into it").click()
+    expect(page.get_by_text("Someone changed this proposal")).to_be_visible()
+    page.get_by_role("button", name="Apply my changes").click()
     page.get_by_role("button", name="Review my changes").click()
     expect(save).to_be_enabled()
     stored = browser_session.ask("GET", path)["definition"]
     assert (stored["name"], stored["goal"]) == ("Greeting", "Say good morning to everybody.")
 
     # What is thrown away says so, and leads on.
-    page.get_by_role("button", name="Throw away").click()
-    page.get_by_role("dialog").get_by_role("button", name="Throw away").click()
+    page.get_by_role("button", name="Discard").click()
+    page.get_by_role("dialog").get_by_role("button", name="Discard").click()
     expect(page).to_have_url(f"{browser_session.address}/new")
     page.goto(path)
-    expect(page.get_by_text("This proposal is not here any more")).to_be_visible()
+    expect(page.get_by_text("Proposal not found")).to_be_visible()

@@ -6,8 +6,11 @@ import {
   Drawer,
   type MantineColorsTuple,
   Modal,
+  NativeSelect,
   Notification,
+  Select,
 } from "@mantine/core";
+import { t } from "./strings";
 
 const spring: MantineColorsTuple = [
   "#e6f5f2",
@@ -62,10 +65,13 @@ export const theme = createTheme({
   },
   // An icon-only close button needs a label for screen readers.
   components: {
-    Modal: Modal.extend({ defaultProps: { closeButtonProps: { "aria-label": "Close" } } }),
-    Drawer: Drawer.extend({ defaultProps: { closeButtonProps: { "aria-label": "Close" } } }),
+    // The direction of a selected name comes from the name itself.
+    NativeSelect: NativeSelect.extend({ defaultProps: { dir: "auto" } }),
+    Select: Select.extend({ defaultProps: { dir: "auto" } }),
+    Modal: Modal.extend({ defaultProps: { closeButtonProps: { "aria-label": t.kit.close } } }),
+    Drawer: Drawer.extend({ defaultProps: { closeButtonProps: { "aria-label": t.kit.close } } }),
     Notification: Notification.extend({
-      defaultProps: { closeButtonProps: { "aria-label": "Close" } },
+      defaultProps: { closeButtonProps: { "aria-label": t.kit.close } },
     }),
   },
 });

@@ -3,28 +3,22 @@
 import { Stack, Text } from "@mantine/core";
 import { Eye, Hand, PencilLine, Send } from "lucide-react";
 import { Line, Lines } from "./Lines";
-import { byReach, type Change, describeLimits, type Grant } from "./reviewText";
+import { byReach, type Change, describeEffect, describeLimits, type Grant } from "./reviewText";
 import { escapeInvisible } from "../kit/format";
 import { t } from "../strings";
 
-const EFFECTS = {
-  send: [t.review.sendsOutside, Send],
-  keep: [t.review.changesDataInThisWorkspace, PencilLine],
-  read: [t.review.onlyReads, Eye],
-} as const;
+const ICONS = { send: Send, keep: PencilLine, read: Eye } as const;
 
 function grantLine(grant: Grant) {
-  const [far, icon] = EFFECTS[grant.effect];
   const bounds = describeLimits(grant.params);
   return (
     <Line
       key={grant.capability + bounds}
-      icon={grant.waits_for_person ? Hand : icon}
+      icon={grant.waits_for_person ? Hand : ICONS[grant.effect]}
       strong={grant.effect === "send"}
       why={
         <>
-          {grant.waits_for_person ? t.review.asksForApprovalEachTime : far} ·{" "}
-          <span className="mono">{grant.capability}</span>
+          {describeEffect(grant)} · <span className="mono">{grant.capability}</span>
         </>
       }
     >
@@ -56,7 +50,7 @@ export function WidenedList({ widened, grants }: { widened: Change["widened"]; g
         return (
           <Line
             key={one.capability + bounds}
-            icon={known ? EFFECTS[known.effect][1] : PencilLine}
+            icon={known ? ICONS[known.effect] : PencilLine}
             strong
             why={<span className="mono">{one.capability}</span>}
           >

@@ -133,3 +133,14 @@ export function explain({ summary, explained }: Review): Explanation {
   }
   return found;
 }
+
+/** What a grant does: the server derives its effect from the steps that use it. */
+export function describeEffect(grant: { effect?: string; waits_for_person?: boolean }): string {
+  if (grant.waits_for_person) return t.review.asksForApprovalEachTime;
+  const texts: Record<string, string> = {
+    send: t.review.sendsOutside,
+    keep: t.review.changesDataInThisWorkspace,
+    read: t.review.onlyReads,
+  };
+  return texts[grant.effect ?? ""] ?? "";
+}

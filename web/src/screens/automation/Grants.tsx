@@ -38,7 +38,7 @@ function Used({ use }: { use: Use }) {
 const describedIn = ({ grants }: Detail, use: Use) =>
   grants.find((one) =>
     one.capability === use.capability && JSON.stringify(one.params) === JSON.stringify(use.params)
-  );
+  ) ?? grants.find((one) => one.capability === use.capability);
 
 function Rows({ items, automation }: { items: Use[]; automation: Detail }) {
   return (

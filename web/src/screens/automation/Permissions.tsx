@@ -1,18 +1,13 @@
 // The grants and secrets of an automation: the same list before and after consent.
 
-import { Anchor, Badge, Code, List, Stack, Text, Title } from "@mantine/core";
+import { Anchor, Code, List, Stack, Text, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { api, type Schemas } from "../../api/client";
 import { useSession } from "../../api/session";
 import { escapeInvisible } from "../../kit/format";
+import { describeEffect } from "../../review/reviewText";
 import { describeGrant, describeSecret, type Detail, isOwn } from "./automationText";
 import { t } from "../../strings";
-
-const REACH: Record<string, string> = {
-  send: t.automation.sendsOutsideWithoutAsking,
-  keep: t.automation.changesDataInThisWorkspace,
-  read: t.automation.onlyReads,
-};
 
 /** The title of a capability; unknown ones are shown by name. */
 export function useCapability(id: string) {
@@ -26,21 +21,17 @@ type Granted = Schemas["GrantShape"] & Partial<Schemas["DescribedGrant"]>;
 export function Grant({ grant }: { grant: Granted }) {
   const { data: known } = useCapability(grant.capability);
   const bound = describeGrant(grant);
-  // The reach depends on the steps that use it, and is computed by the server.
-  const effect = grant.effect ?? known?.effect ?? "";
-  const far = grant.waits_for_person ? t.automation.asksForApprovalEachTime : REACH[effect] ?? "";
+  const effect = describeEffect(grant);
   return (
     <Stack gap={2}>
       <Text size="sm">
         <Text span fw={600}>
           {escapeInvisible(grant.label ?? known?.label ?? grant.capability)}
         </Text>
-        {bound ? ` ${bound}` : ""} {effect === "send"
-          ? <Badge size="xs" color="yellow" variant="light" tt="none">{t.automation.sends}</Badge>
-          : null}
+        {bound ? ` ${bound}` : ""}
       </Text>
       <Text size="xs" c="dimmed">
-        {far ? `${far} · ` : ""}
+        {effect ? `${effect} · ` : ""}
         <span className="mono">{grant.capability}</span>
       </Text>
     </Stack>

@@ -77,7 +77,7 @@ export function CellEditor({ column, value, begun, keep, close }: Props) {
             }}
           >
             <option value="">—</option>
-            {(column.options ?? []).map((one) => <option key={one}>{one}</option>)}
+            {(column.options ?? []).map((one) => <option key={one} dir="auto">{one}</option>)}
           </select>
         )
         : column.type === "date" && /^(\d{4}-\d{2}-\d{2})?$/.test(text)

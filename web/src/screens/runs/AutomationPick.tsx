@@ -3,6 +3,7 @@
 import { Select } from "@mantine/core";
 import { useState } from "react";
 import { api } from "../../api/client";
+import { escapeInvisible } from "../../kit/format";
 import { t } from "../../strings";
 
 type Props = { value: string | undefined; onChange: (id: string | undefined) => void };
@@ -16,9 +17,12 @@ export function AutomationPick({ value, onChange }: Props) {
   const chosen = api.useQuery("get", "/api/v1/automations/{automation_id}", {
     params: { path: { automation_id: value ?? "" } },
   }, { enabled: !!value });
-  const data = (found.data?.items ?? []).map((one) => ({ value: one.id, label: one.name }));
+  const data = (found.data?.items ?? []).map((one) => ({
+    value: one.id,
+    label: escapeInvisible(one.name),
+  }));
   if (value && !data.some((one) => one.value === value)) {
-    data.unshift({ value, label: chosen.data?.name ?? "…" });
+    data.unshift({ value, label: escapeInvisible(chosen.data?.name ?? "…") });
   }
   return (
     <Select

@@ -20,6 +20,7 @@ import { PushSettings } from "./PushSettings";
 import { Section, Sections } from "./Section";
 import { VerifyEmail } from "./VerifyEmail";
 import { t } from "../../strings";
+import { chooseLanguage, chosenLanguage, type Language, LANGUAGES } from "../../strings/language";
 
 export function Profile() {
   return (
@@ -31,6 +32,7 @@ export function Profile() {
         <SlackLink />
       </Section>
       <PushSettings />
+      <LanguageChoice />
       <Appearance />
     </Sections>
   );
@@ -192,6 +194,23 @@ function PasswordForm() {
           </Group>
         </Stack>
       </form>
+    </Section>
+  );
+}
+
+function LanguageChoice() {
+  return (
+    <Section title={t.settings.language} description={t.settings.languageHint}>
+      <SegmentedControl
+        aria-label={t.settings.language}
+        value={chosenLanguage() ?? ""}
+        onChange={(value) => chooseLanguage(value ? value as Language : null)}
+        data={[
+          { value: "", label: t.settings.browserLanguage },
+          // Each language by its own name.
+          ...Object.entries(LANGUAGES).map(([value, { name }]) => ({ value, label: name })),
+        ]}
+      />
     </Section>
   );
 }

@@ -281,4 +281,7 @@ export const settings: Strings["settings"] = {
   listMembers: "Mitglieder auflisten",
   settings: "Einstellungen",
   inTheWorkspaceAs: (name, role) => `Im Workspace ${name}, als ${role}.`,
+  language: "Sprache",
+  languageHint: "In diesem Browser gespeichert. Meldungen des Servers bleiben englisch.",
+  browserLanguage: "Wie der Browser",
 };

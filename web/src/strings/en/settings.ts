@@ -274,4 +274,7 @@ export const settings = {
   listMembers: "List members",
   settings: "Settings",
   inTheWorkspaceAs: (name: string, role: string) => `In the workspace ${name}, as ${role}.`,
+  language: "Language",
+  languageHint: "Saved in this browser. Messages from the server stay in English.",
+  browserLanguage: "Browser default",
 };
