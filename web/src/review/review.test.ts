@@ -46,12 +46,12 @@ const forecast = {
 test("prices state only what is known", () => {
   const range = { low: "0.1", usual: "0.2", high: "0.5" };
   expect(describePrice(range, "measured")).toBe("about $0.20");
-  expect(describePrice({ low: "0", usual: "0", high: "0.5" }, "unknown")).toBe("not known yet");
+  expect(describePrice({ low: "0", usual: "0", high: "0.5" }, "unknown")).toBe("unknown");
   expect(describePrice({ low: "0", usual: "0", high: "0" }, "free")).toBe("$0");
   expect(describeRuns(forecast.runs_per_month)).toBe("22 runs (20 to 23)");
-  expect(describeCap(forecast)).toContain("runs by hand come on top");
+  expect(describeCap(forecast)).toContain("manual runs are extra");
   const wide = { ...forecast, caps: { ...forecast.caps, usd_per_month: "15" } };
-  expect(describeCap(wide)).toBe("At most $0.50 a day and $15.00 a month.");
+  expect(describeCap(wide)).toBe("At most $0.50 per day and $15.00 per month.");
 });
 
 test("the most severe note comes first", () => {

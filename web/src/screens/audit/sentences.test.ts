@@ -18,16 +18,16 @@ const sentence = (entry: Partial<Entry>, names = NAMES) =>
   asText(sentenceOf({ ...ENTRY, ...entry }, names));
 
 test("an entry names the actor, the action and the resource, with a link", () => {
-  expect(sentence({})).toBe("Ada set going the automation Wind the clocks");
+  expect(sentence({})).toBe("Ada activated the automation Wind the clocks");
   expect(sentenceOf(ENTRY, NAMES).thing?.to).toBe(`/automations/${ID}`);
   expect(sentence({ action: "create_automation", detail: { name: "Tea", version: 1 } }))
-    .toBe("Ada made the automation Tea as version 1");
+    .toBe("Ada created the automation Tea as version 1");
   expect(sentence({ action: "patch_trigger", subject: `${ID}/daily` }))
     .toBe("Ada changed a trigger of Wind the clocks");
 });
 
 test("entries without a name or a text are still shown", () => {
-  expect(sentence({}, new Map())).toBe("Ada set going the automation …50bac6");
+  expect(sentence({}, new Map())).toBe("Ada activated the automation …50bac6");
   expect(sentence({ action: "stir_the_pot", subject: null })).toBe("Ada called stir the pot");
   expect(sentence({ actor_name: null, actor_kind: "engine", action: "sign_out", subject: ID }))
     .toBe("Mainspring signed out");
@@ -37,22 +37,22 @@ test("a decision names its channel", () => {
   const decided = (channel: string) =>
     sentence({ action: "draft.approved", subject: ID, detail: { channel } }, new Map());
   expect(decided("slack")).toBe("Ada approved the draft …50bac6 in Slack");
-  expect(decided("terminal")).toBe("Ada approved the draft …50bac6 at a terminal");
-  expect(decided("page")).toBe("Ada approved the draft …50bac6 on the page");
+  expect(decided("terminal")).toBe("Ada approved the draft …50bac6 in a terminal");
+  expect(decided("page")).toBe("Ada approved the draft …50bac6 in the web app");
 });
 
 test("a refusal names the action, and a token is named as such", () => {
   expect(
     sentence({ action: "denied", subject: "create_token", detail: { code: "role_too_small" } }),
   )
-    .toBe("Ada was refused: would have made a token (role too small)");
+    .toBe("Ada was denied: create token (role too small)");
   expect(
     sentence(
       { actor_kind: "client", action: "create_token", detail: { role: "operator" } },
       new Map(),
     ),
   )
-    .toBe("Ada made a token …50bac6 as operator, by a token");
+    .toBe("Ada created a token …50bac6 as operator, with a token");
 });
 
 test("an export has one entry a line", () => {

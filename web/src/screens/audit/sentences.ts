@@ -173,7 +173,7 @@ export function sentenceOf(entry: Entry, names: Names): Sentence {
   const who = actorOf(entry);
   if (entry.action === "denied") {
     const tried = entry.subject ?? "";
-    const did = t.audit.denied(isAction(tried) ? t.auditActions[tried] : humanize(tried));
+    const did = t.audit.denied(humanize(tried));
     return {
       who,
       did,

@@ -16,10 +16,10 @@ test("limits include their defaults, and a script never outlives its run", () =>
     { plan, execution: { budget_cap_usd: "0.5", timeout_seconds: 120 } } as Definition,
   );
   const texts = Object.fromEntries(answer.map((one) => [one.name, one.text]));
-  expect(texts["One run may cost"]).toBe("$0.50 at most");
-  expect(texts["A day may cost"]).toBe("$1.00 at most");
-  expect(texts["Script work"]).toBe("is ended after 2 min");
-  expect(answer.find((one) => one.name === "History")?.pointer).toBe("/retention/runs_days");
+  expect(texts["Cost per run"]).toBe("at most $0.50");
+  expect(texts["Cost per day"]).toBe("at most $1.00");
+  expect(texts["Script work"]).toBe("stops after 2 min");
+  expect(answer.find((one) => one.name === "Retention")?.pointer).toBe("/retention/runs_days");
 });
 
 test("scripts are found inside other steps", () => {

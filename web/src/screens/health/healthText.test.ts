@@ -33,7 +33,7 @@ test("metrics become parts, with advice where needed", () => {
     tone: "warning",
     text: "3 runs due, the oldest for 1 min 30 s.",
   });
-  expect(disk).toMatchObject({ tone: "failed", text: "4.0 GB of 100 GB are free." });
+  expect(disk).toMatchObject({ tone: "failed", text: "4.0 GB of 100 GB free." });
   expect(verdict([queue!, disk!]).text).toBe("Not working: Disk");
   expect(report([queue!], "1.2.3", new Date(0))).toContain("warning Queue: 3 runs due");
 });
@@ -44,10 +44,10 @@ test("pending runs that are not due are mentioned", () => {
       parseMetrics(`mainspring_due_runs 0\nmainspring_runs{status="pending"} ${pending}\n`),
     )[0]
       ?.text;
-  expect(describe(0)).toBe("No run waits for a worker.");
+  expect(describe(0)).toBe("No run is waiting for a worker.");
   expect(describe(3)).toBe(
-    "No worker is missing. 3 pending runs of this workspace wait for an earlier run of the same " +
-      "automation, or for a halt to be released.",
+    "Workers are available. 3 pending runs of this workspace wait for an earlier run of the same " +
+      "automation or for the end of a halt.",
   );
 });
 
@@ -77,9 +77,9 @@ test("a banner shows since when, by whom, and what is halted", () => {
     halted_by: "ada@example.com",
     reason: "It writes to the wrong list.",
   };
-  expect(describeSince(halt)).toMatch(/^Held since .*2026.* by ada@example\.com$/);
+  expect(describeSince(halt)).toMatch(/^Halted since .*2026.* by ada@example\.com$/);
   expect(describeSince({ ...halt, scope: "workspace", halted_by: null }))
-    .toMatch(/^The whole workspace: held since [^b]*$/);
+    .toMatch(/^The whole workspace: halted since [^b]*$/);
   const held = { held: 2, under_way: 1, everywhere: true };
   expect(describeHaltEffect(held)).toMatch(
     /^2 runs held\. 1 run not stopped yet\. .*An administrator/,
@@ -90,7 +90,7 @@ test("a banner shows since when, by whom, and what is halted", () => {
 
   const whole = { scope: "workspace", reason: "Night.", everywhere: false };
   expect(haltsPart([halt]).text).toBe("1 halt stands.");
-  expect(haltsPart([halt, whole]).text).toBe("The whole workspace stands still.");
+  expect(haltsPart([halt, whole]).text).toBe("The whole workspace is halted.");
   expect(verdict([haltsPart([halt, whole])]).tone).toBe("warning");
   const recipe = { scope: "recipe", reason: "Its mails are wrong." };
   const others = { scope: "automation", automation_id: "a2", reason: "Another." };

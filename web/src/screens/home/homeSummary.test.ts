@@ -28,7 +28,7 @@ test("failures come first, and only the last day is included", () => {
 
 test("outcomes are summarized, the most frequent first", () => {
   const runs = [run({ outcome: "failed", status: "failed" }), run({}), run({})];
-  expect(summary(runs)).toBe("3 runs: 2 changed something, 1 did not reach its end");
+  expect(summary(runs)).toBe("3 runs: 2 made changes, 1 failed");
   expect(summary([run({ outcome: null, status: "running" })])).toBe("1 run: 1 running");
 });
 
@@ -40,7 +40,7 @@ test("only active automations due before midnight are listed for today", () => {
     one({ id: "soon", next_due_at: at(1) }),
     one({ id: "tomorrow", next_due_at: at(10) }),
     one({ id: "resting", state: "paused" }),
-    one({ id: "by hand", next_due_at: null }),
+    one({ id: "manually", next_due_at: null }),
   ], NOW);
   expect(due.map((automation) => automation.id)).toEqual(["soon", "late"]);
 });

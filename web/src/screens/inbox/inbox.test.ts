@@ -161,7 +161,7 @@ describe("a set", () => {
     let seen = seenOf(before);
     expect(unreadOf(seen, before)).toEqual([]);
     expect(unreadOf(seen, now).map((one) => one.id)).toEqual(["b", "c"]);
-    expect(describeUnread(2)).toContain("2 of these changed while you looked: read them");
+    expect(describeUnread(2)).toContain("2 of these changed while you were reading: review them");
     seen = withRead(withRead(seen, now[1]!), now[2]!);
     expect(unreadOf(seen, now)).toEqual([]);
     expect(unreadOf(seen, [{ id: "b", hash: "2" }])).toHaveLength(1);

@@ -34,9 +34,9 @@ test("those that need attention come first, and empty groups are omitted", () =>
     ) => [catalog.label, catalog.entries.map((each) => each.name)]),
   )
     .toEqual([
-      ["Connect again", ["files"]],
+      ["Reconnect", ["files"]],
       ["Connected", ["chat"]],
-      ["To connect", ["mail"]],
+      ["Available", ["mail"]],
     ]);
   expect(groupByState(all, " CHA").map((catalog) => catalog.label)).toEqual(["Connected"]);
   expect(groupByState(all, "nothing")).toEqual([]);

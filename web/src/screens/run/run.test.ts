@@ -218,7 +218,7 @@ it("sends only changed fields, and nothing that cannot be parsed", () => {
     payload: [1],
     mode: "dry_run",
   });
-  expect(replayOf(before, { ...before, inputs: "{" }).wrong.inputs).toMatch(/not JSON/);
+  expect(replayOf(before, { ...before, inputs: "{" }).wrong.inputs).toMatch(/Invalid JSON/);
   expect(replayOf(before, { ...before, inputs: "[]" }).body).toBeUndefined();
   // A number that would lose precision is left as it was, or rejected; it is never sent changed.
   const long: Edited = { ...before, payload: '{"id": 1234567890123456789}' };

@@ -23,7 +23,7 @@ test("only valid filters are sent", () => {
 });
 
 test("a run shows its origin, and whether it can be replayed", () => {
-  expect(describeOrigin(run({}))).toBe("by hand · version 2");
+  expect(describeOrigin(run({}))).toBe("manually · version 2");
   expect(describeOrigin(run({ trigger_type: "webhook", mode: "dry_run" }))).toBe(
     "webhook · dry run · version 2",
   );
