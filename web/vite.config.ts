@@ -17,7 +17,7 @@ const preloadApplication: Plugin = {
       const files = application ? [application.fileName, ...application.imports] : [];
       return [...new Set(files)].filter((file) => file !== entry?.fileName).map((file) => ({
         tag: "link",
-        attrs: { rel: "modulepreload", href: `/${file}` },
+        attrs: { rel: "modulepreload", crossorigin: true, href: `/${file}` },
         injectTo: "head" as const,
       }));
     },

@@ -185,7 +185,7 @@ def opened_house(environment: BrowserEnvironment, **looks: Any) -> Iterator[Brow
             base_url=environment.server.address,
             storage_state=environment.state,
             viewport=looks.pop("viewport", DESK),
-            locale="en-GB",
+            locale=looks.pop("locale", "en-GB"),
             timezone_id="Europe/Berlin",
             permissions=["clipboard-read", "clipboard-write"],
             **looks,
