@@ -66,7 +66,9 @@ def test_somebody_is_invited_comes_in_by_the_link_and_is_welcomed(
     oauth_client.get_by_role("button", name="Save and continue").click()
     # Back to where she wanted to go first; an editor may not read the log, and is refused.
     expect(oauth_client).to_have_url(f"{browser_session.address}/audit")
-    expect(oauth_client.get_by_role("heading", name="Only admins can read the audit log")).to_be_visible()
+    expect(
+        oauth_client.get_by_role("heading", name="Only admins can read the audit log")
+    ).to_be_visible()
 
     oauth_client.get_by_role("link", name="Home").click()
     expect(oauth_client.get_by_role("heading", level=1, name="Welcome, Grace")).to_be_visible()
@@ -77,7 +79,7 @@ def test_somebody_is_invited_comes_in_by_the_link_and_is_welcomed(
     page.reload()
     page.get_by_role("combobox", name="Role of Grace").click()
     page.get_by_role("option", name="Admin Also").click()
-    expect(page.get_by_text("Grace is admin now.")).to_be_visible()
+    expect(page.get_by_text("Grace is now admin.")).to_be_visible()
     oauth_client.goto("/audit")
     expect(oauth_client.get_by_text("changed the role of").first).to_be_visible()
 

@@ -55,9 +55,7 @@ def test_an_integration_is_found_and_what_it_refuses_is_said_at_its_field(
     expect(form.get_by_role("textbox", name="Password")).to_have_value("only-for-mail")
     assert violations(page) == []
     page.goto("/integrations/nobody")
-    expect(
-        page.get_by_role("heading", name="There is no integration named nobody")
-    ).to_be_visible()
+    expect(page.get_by_role("heading", name="There is no integration named nobody")).to_be_visible()
 
 
 def test_a_model_that_does_not_answer_is_kept_and_said_so(browser_session: BrowserSession) -> None:

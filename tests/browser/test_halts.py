@@ -63,7 +63,7 @@ def test_an_automation_is_halted_its_run_is_held_and_goes_on_when_released(
     expect(page.get_by_role("table", name="Workers").get_by_role("row")).not_to_have_count(1)
     assert violations(page) == []
     page.goto(f"/automations/{other}")
-    whole = page.get_by_role("alert").filter(has_text="The whole workspace: held since")
+    whole = page.get_by_role("alert").filter(has_text="The whole workspace: halted since")
     expect(whole).to_contain_text(NIGHT)
     whole.get_by_role("button", name="Release").click()
     expect(whole).to_have_count(0)

@@ -71,11 +71,11 @@ def test_what_a_removed_member_left_is_read_and_taken_over(
     page.goto("/settings/members")
     page.get_by_role("button", name="Take over from Kate").click()
     dialog = page.get_by_role("dialog", name="Take over from Kate")
-    may = dialog.get_by_role("list", name="What Kate's letter may do")
+    may = dialog.get_by_role("list", name="Permissions of Kate's letter")
     expect(may).to_contain_text("It may mail ada@example.org, with approval each time.")
     assert violations(page) == []
     dialog.get_by_role("button", name="Take over", exact=True).click()
-    expect(page.get_by_text("It is yours now.")).to_be_visible()
+    expect(page.get_by_text("You are the owner now.")).to_be_visible()
     expect(page.get_by_role("button", name="Take over from Kate")).to_have_count(0)
     accepted = browser_session.ask("GET", f"/automations/{made}")
     # Agreed to with that: nobody asks once more.

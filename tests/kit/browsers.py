@@ -218,7 +218,7 @@ def joined(session: BrowserSession, strangers: BrowserContext, email: str) -> Pa
     oauth_client.get_by_role("button", name=re.compile("^Join")).click()
     oauth_client.get_by_role("textbox", name="Your name").fill(email.partition("@")[0].capitalize())
     oauth_client.get_by_label(re.compile("^Password")).fill(PASSWORD)
-    oauth_client.get_by_role("button", name="Save and go on").click()
+    oauth_client.get_by_role("button", name="Save and continue").click()
     expect(oauth_client.get_by_role("link", name="Home")).to_be_visible()
     return oauth_client
 

@@ -230,7 +230,9 @@ describe("JSON", () => {
 
   it("reports the position of a syntax error", () => {
     expect(parseJson('{\n  "a": 1,\n  oh\n}')).toMatchObject({ line: 3 });
-    expect(parseJson('{"a": 1')).toMatchObject({ problem: expect.stringContaining("unexpected end") });
+    expect(parseJson('{"a": 1')).toMatchObject({
+      problem: expect.stringContaining("unexpected end"),
+    });
   });
 
   it("rejects JSON that parsing would change, with its position", () => {

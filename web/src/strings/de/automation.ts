@@ -166,7 +166,7 @@ export const automation: Strings["automation"] = {
   costThisMonth: "Kosten diesen Monat",
   noTriggerItRunsOnly: "Kein Auslöser: Sie läuft nur manuell.",
   off: " (aus)",
-  versionIsActive: (automation, version) => `${automation} Version ${version} ist aktiv.`,
+  versionIsActive: (automation, version) => `${automation} Aktuelle Version: ${version}.`,
   latestRuns: "Letzte Läufe",
   allRuns: "Alle Läufe",
   runItNowToSee: "Jetzt ausführen, um zu sehen, was sie tut. Ein Probelauf ändert nichts.",

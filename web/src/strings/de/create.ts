@@ -10,7 +10,7 @@ export const create: Strings["create"] = {
   typescriptWithTypesForEvery: "TypeScript mit Typen für alle Funktionen.",
   otherWaysToStart: "Andere Wege",
   currentVersion: "Aktuelle Version",
-  versionIsActive: (version) => `Version ${version} ist aktiv.`,
+  versionIsActive: (version) => `Aktuelle Version: ${version}.`,
   theActiveDefinition: "die aktive Definition",
   editTheFormInstead: "Stattdessen im Formular bearbeiten",
   delete: (name) => `${name} löschen`,

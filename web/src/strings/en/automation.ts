@@ -161,7 +161,7 @@ export const automation = {
   noTriggerItRunsOnly: "No trigger: it runs only manually.",
   off: " (off)",
   versionIsActive: (automation: string, version: number) =>
-    `${automation} Version ${version} is active.`,
+    `${automation} Current version: ${version}.`,
   latestRuns: "Latest runs",
   allRuns: "All runs",
   runItNowToSee: "Run it now to see what it does. A dry run changes nothing.",

@@ -10,7 +10,7 @@ export const create = {
   typescriptWithTypesForEvery: "TypeScript with types for every capability.",
   otherWaysToStart: "Other ways to start",
   currentVersion: "Current version",
-  versionIsActive: (version: number) => `Version ${version} is active.`,
+  versionIsActive: (version: number) => `Current version: ${version}.`,
   theActiveDefinition: "the active definition",
   editTheFormInstead: "Edit the form instead",
   delete: (name: string) => `Delete ${name}`,
