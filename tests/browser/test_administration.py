@@ -124,7 +124,7 @@ def test_a_token_is_shown_once_and_what_happened_is_reported(
     assert "tiny-1" in saved.value.path().read_text(encoding="utf-8")
 
     page.get_by_role("link", name="Audit log").click()
-    expect(page.get_by_text("made the automation").first).to_be_visible()
+    expect(page.get_by_text("created the automation").first).to_be_visible()
     page.get_by_role("combobox", name="Action").fill("delete_token")
     page.keyboard.press("Escape")
     expect(page).to_have_url(re.compile("action=delete_token"))

@@ -68,7 +68,7 @@ def test_a_webhook_gets_a_token_once_and_its_automation_is_paused(
     made = browser_session.saved(_says("Orders", "thanks", triggers=[HOOK]), active=True)
     page.goto(f"/automations/{made}/triggers")
     page.get_by_role("button", name="Create a token").click()
-    note = page.get_by_role("alert").filter(has_text="shown this once")
+    note = page.get_by_role("alert").filter(has_text="shown once")
     token = note.locator("code").first.inner_text()
     answer = browser_session.context.request.post(
         f"/api/v1/automations/{made}/fire",

@@ -31,7 +31,7 @@ def test_a_recipe_is_read_installed_with_a_setting_uninstalled_and_recovered(
     page.get_by_role("button", name="Uninstall Uptime", exact=True).click()
     question = page.get_by_role("dialog")
     # The board is used by the automation: that is said before it goes.
-    expect(question.get_by_text("These use it")).to_be_visible()
+    expect(question.get_by_text("These depend on it")).to_be_visible()
     expect(question.get_by_role("listitem")).to_contain_text(["Uptime check"])
     question.get_by_role("button", name="Cancel").click()
     page.get_by_role("button", name="Uninstall Uptime check").click()

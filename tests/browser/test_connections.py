@@ -63,7 +63,7 @@ def test_a_model_that_does_not_answer_is_kept_and_said_so(browser_session: Brows
     page.get_by_role("button", name="Connect a model").first.click()
     form = page.get_by_role("dialog")
     form.get_by_role("combobox", name="Provider").click()
-    page.get_by_role("option", name="A server that speaks OpenAI's language").click()
+    page.get_by_role("option", name="OpenAI-compatible server").click()
     # Nobody allowed this address, and that is said where it was written.
     form.get_by_label("Address").fill("http://127.0.0.1:9/v1")
     form.get_by_role("button", name="Save and test").click()

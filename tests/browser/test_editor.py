@@ -114,7 +114,7 @@ def test_nothing_is_dropped_between_form_and_json_and_another_action(
     page.keyboard.press("Control+Home")
     page.keyboard.type("oh")
     views.get_by_text("Form").click()
-    expect(page.get_by_text("What you wrote stays here")).to_be_visible()
+    expect(page.get_by_text("Your text stays here")).to_be_visible()
     expect(text).to_contain_text("oh{")
     page.keyboard.press("Control+Home")
     text.click()
@@ -126,7 +126,7 @@ def test_nothing_is_dropped_between_form_and_json_and_another_action(
     # A reload loses nothing either.
     expect(page.get_by_text("Ready to save.")).to_be_visible()
     page.reload()
-    expect(page.get_by_text("did not save is back")).to_be_visible()
+    expect(page.get_by_text("unsaved changes are restored")).to_be_visible()
     expect(_at(page, "/name").get_by_role("textbox")).to_have_value("Wind it twice")
 
 

@@ -33,7 +33,7 @@ def test_a_connection_is_shared_with_the_workspace_and_withdrawn(
     # Another member sees whose it is, and that they use it too.
     oauth_client.goto("/integrations/discord")
     expect(oauth_client.get_by_text("spring", exact=True)).to_be_visible()
-    expect(oauth_client.get_by_text("every member's automations may use it")).to_be_visible()
+    expect(oauth_client.get_by_text("every member's automations can use it")).to_be_visible()
     expect(oauth_client.get_by_role("button", name="Share with the workspace")).to_have_count(0)
     page.get_by_role("button", name="Stop sharing with the workspace").click()
     dialog.get_by_role("button", name="Stop sharing", exact=True).click()

@@ -160,7 +160,7 @@ def test_notifications_are_turned_on_tested_chosen_and_turned_off(phone: Browser
     made = _subscribed(phone)
     page = phone.open("/settings/you")
     part = page.get_by_role("region", name="Notifications on this device")
-    expect(part).to_contain_text("only once the page has been added to the Home Screen")
+    expect(part).to_contain_text("add the page to the Home Screen first")
     part.get_by_role("button", name="Turn on notifications").click()
     expect(part.get_by_text("On", exact=True)).to_be_visible()
     worker = _watch(phone.context)

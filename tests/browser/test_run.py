@@ -87,7 +87,7 @@ def test_a_run_is_watched_as_it_happens_and_played_again(browser_session: Browse
     page.get_by_role("button", name="Replay").click()
     inputs = page.get_by_role("textbox", name="Inputs")
     _write(page, inputs, '{"turns": ')
-    expect(page.get_by_text("This is not JSON")).to_be_visible()
+    expect(page.get_by_text("Invalid JSON")).to_be_visible()
     _write(page, inputs, '{"turns": 7}')
     page.get_by_role("button", name="Start the replay").click()
     expect(page).not_to_have_url(re.compile(run_id))

@@ -43,7 +43,7 @@ def test_a_slack_account_is_linked_by_a_code_listed_and_unlinked(
         browser_session, "publisher_secret_set", name="SLACK_SIGNING_SECRET", value=SIGNING_SECRET
     )
     page.reload()
-    expect(slack.get_by_role("status")).to_contain_text("No Slack account is linked with you.")
+    expect(slack.get_by_role("status")).to_contain_text("No Slack account is linked.")
 
     link.click()
     command = slack.get_by_text("/mainspring link").inner_text()
@@ -68,6 +68,6 @@ def test_a_slack_account_is_linked_by_a_code_listed_and_unlinked(
     assert "is linked" not in again.json()["text"]
 
     slack.get_by_role("button", name="Unlink").click()
-    expect(status).to_contain_text("No Slack account is linked with you.")
+    expect(status).to_contain_text("No Slack account is linked.")
     expect(slack.get_by_role("button", name="Unlink")).to_have_count(0)
     assert _call(browser_session, "get_slack_link")["linked"] is False

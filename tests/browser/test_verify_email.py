@@ -36,7 +36,7 @@ def test_an_email_is_verified_by_the_link_in_the_mail(
     oauth_client.get_by_role("button", name="Later").click()
     oauth_client.goto("/settings/you")
     note = oauth_client.get_by_role("alert", name=f"{EMAIL} is not verified")
-    expect(note).to_contain_text("send no mail to it before you verify it")
+    expect(note).to_contain_text("do not send mail to it until you verify it")
     note.get_by_role("button", name="Send code").click()
     expect(oauth_client.get_by_text(f"We sent a code to {EMAIL}.")).to_be_visible()
     oauth_client.goto("about:blank")
@@ -44,7 +44,7 @@ def test_an_email_is_verified_by_the_link_in_the_mail(
     expect(oauth_client.get_by_label("Code from the email")).not_to_have_value("")
     assert "#" not in oauth_client.url
     # The code is for the email that is in force: no other one is kept meanwhile.
-    expect(note).to_contain_text("send no mail to it before you verify it")
+    expect(note).to_contain_text("do not send mail to it until you verify it")
     assert violations(oauth_client) == []
     oauth_client.get_by_role("button", name="Verify", exact=True).click()
     expect(oauth_client.get_by_text(f"{EMAIL} is verified.")).to_be_visible()
