@@ -57,7 +57,7 @@ def test_an_automation_is_found_tried_and_brought_back(
     page.get_by_text("Lines", exact=True).click()
     expect(page.locator(".cm-content")).to_contain_text("good day")
     page.get_by_role("button", name="Restore version 1…").click()
-    page.get_by_role("button", name="Restore").click()
+    page.get_by_role("button", name="Restore", exact=True).click()
     expect(page.get_by_text("restores version 1")).to_be_visible()
     assert browser_session.ask("GET", f"/automations/{made}")["version"] == 3
 

@@ -40,7 +40,7 @@ def test_a_recipe_is_read_installed_with_a_setting_uninstalled_and_recovered(
     page.get_by_role("tab", name="Uninstalled").click()
     page.get_by_role("button", name="Recover Uptime check").click()
     expect(page.get_by_role("heading", name="No uninstalled recipes")).to_be_visible()
-    page.get_by_role("tab", name="Installed").click()
+    page.get_by_role("tab", name="Installed", exact=True).click()
     expect(page.get_by_role("link", name="Uptime check", exact=True)).to_be_visible()
 
 

@@ -43,7 +43,7 @@ def _make(page: Page) -> None:
     form.get_by_label("Track KPIs").check()
     form.get_by_role("button", name="Create project").click()
     expect(page.get_by_role("heading", level=1, name="Launch")).to_be_visible()
-    expect(page.get_by_role("link", name="Board")).to_be_visible()
+    expect(page.get_by_role("link", name="Board", exact=True)).to_be_visible()
     expect(page.get_by_role("region", name="Deadlines").get_by_text("Beta")).to_be_visible()
 
 
