@@ -89,7 +89,7 @@ test("a banner shows since when, by whom, and what is halted", () => {
   );
 
   const whole = { scope: "workspace", reason: "Night.", everywhere: false };
-  expect(haltsPart([halt]).text).toBe("1 halt stands.");
+  expect(haltsPart([halt]).text).toBe("1 halt is active.");
   expect(haltsPart([halt, whole]).text).toBe("The whole workspace is halted.");
   expect(verdict([haltsPart([halt, whole])]).tone).toBe("warning");
   const recipe = { scope: "recipe", reason: "Its mails are wrong." };
