@@ -44,5 +44,9 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 700,
     reportCompressedSize: false,
+    rolldownOptions: {
+      // A screen fetches only the sections of the catalogue that it uses.
+      treeshake: { moduleSideEffects: [{ test: /\/src\/strings\//, sideEffects: false }] },
+    },
   },
 });

@@ -48,7 +48,7 @@ def test_an_automation_is_halted_its_run_is_held_and_goes_on_when_released(
     assert violations(page) == []
 
     run_id = _runs_for_real(page)
-    expect(page.get_by_text("It is halted.")).to_be_visible()
+    expect(page.get_by_text("Halted: the run resumes")).to_be_visible()
     expect(banner).to_contain_text("1 run held.")
     assert browser_session.run(run_id)["status"] == "pending"
     page.goto("/automations")

@@ -3,6 +3,6 @@
 // No top-level await: the application imports modules of this chunk, and each would wait for the
 // other.
 
-import { loadStrings } from "./strings";
+import { loadStrings } from "./strings/translated";
 
 void loadStrings().then(() => import("./app")).then(({ start }) => start());

@@ -3,27 +3,21 @@
 import { Stack, Text } from "@mantine/core";
 import { Eye, Hand, PencilLine, Send } from "lucide-react";
 import { Line, Lines } from "./Lines";
-import { byReach, type Change, describeEffect, describeLimits, type Grant } from "./reviewText";
-import { escapeInvisible } from "../kit/format";
+import { GrantReach, GrantTitle } from "./GrantText";
+import { byReach, type Change, type Grant } from "./reviewText";
 import { t } from "../strings";
 
 const ICONS = { send: Send, keep: PencilLine, read: Eye } as const;
 
 function grantLine(grant: Grant) {
-  const bounds = describeLimits(grant.params);
   return (
     <Line
-      key={grant.capability + bounds}
+      key={grant.capability + JSON.stringify(grant.params)}
       icon={grant.waits_for_person ? Hand : ICONS[grant.effect]}
       strong={grant.effect === "send"}
-      why={
-        <>
-          {describeEffect(grant)} · <span className="mono">{grant.capability}</span>
-        </>
-      }
+      why={<GrantReach grant={grant} />}
     >
-      {escapeInvisible(grant.label)}
-      {bounds ? <Text span inherit c="dimmed">{` ${bounds}`}</Text> : null}
+      <GrantTitle grant={grant} />
     </Line>
   );
 }
@@ -46,16 +40,15 @@ export function WidenedList({ widened, grants }: { widened: Change["widened"]; g
     <Lines title={t.review.newPermissions}>
       {widened.map((one) => {
         const known = grants.find((grant) => grant.capability === one.capability);
-        const bounds = describeLimits(one.params);
+        const grant = { ...known, ...one };
         return (
           <Line
-            key={one.capability + bounds}
+            key={one.capability + JSON.stringify(one.params)}
             icon={known ? ICONS[known.effect] : PencilLine}
             strong
-            why={<span className="mono">{one.capability}</span>}
+            why={<GrantReach grant={grant} />}
           >
-            {known?.label ?? one.capability}
-            {bounds ? ` ${bounds}` : ""}
+            <GrantTitle grant={grant} />
           </Line>
         );
       })}

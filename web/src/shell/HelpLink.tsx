@@ -2,6 +2,7 @@
 
 import { Group, Text, UnstyledButton, VisuallyHidden } from "@mantine/core";
 import { CircleHelp } from "lucide-react";
+import { t } from "../strings";
 import { helpPage } from "./helpPages";
 
 const version = document.querySelector<HTMLMetaElement>("meta[name=version]")?.content ?? "";
@@ -19,11 +20,11 @@ export function HelpLink({ path }: { path: string }) {
     >
       <Group gap="xs" justify="space-between" wrap="nowrap">
         <Group gap="xs" wrap="nowrap">
-          <CircleHelp size={16} aria-hidden /> <Text size="sm">Help</Text>
+          <CircleHelp size={16} aria-hidden /> <Text size="sm">{t.shell.help}</Text>
         </Group>
         <Text size="xs" c="dimmed">{version}</Text>
       </Group>
-      <VisuallyHidden>(opens in a new tab)</VisuallyHidden>
+      <VisuallyHidden>{t.shell.opensInANewTab}</VisuallyHidden>
     </UnstyledButton>
   );
 }

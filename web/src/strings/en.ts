@@ -1,73 +1,36 @@
 // The texts of the page in English. Its type is the type of every other language.
 
-import { api } from "./en/api";
-import { audit } from "./en/audit";
-import { auditActions } from "./en/auditActions";
-import { automation } from "./en/automation";
-import { automations } from "./en/automations";
-import { boards } from "./en/boards";
-import { codex } from "./en/codex";
-import { connect } from "./en/connect";
-import { costs } from "./en/costs";
-import { counts } from "./en/counts";
-import { create } from "./en/create";
-import { edit } from "./en/edit";
-import { form } from "./en/form";
-import { format } from "./en/format";
-import { health } from "./en/health";
-import { home } from "./en/home";
-import { inbox } from "./en/inbox";
-import { integrations } from "./en/integrations";
-import { kit } from "./en/kit";
-import { models } from "./en/models";
-import { oauth } from "./en/oauth";
-import { pages } from "./en/pages";
-import { previews } from "./en/previews";
-import { proposal } from "./en/proposal";
-import { review } from "./en/review";
-import { run } from "./en/run";
-import { runs } from "./en/runs";
-import { secrets } from "./en/secrets";
-import { settings } from "./en/settings";
-import { shell } from "./en/shell";
-import { signIn } from "./en/signIn";
-import { terminal } from "./en/terminal";
-import { words } from "./en/words";
-import { workflows } from "./en/workflows";
-
-export const en = {
-  api,
-  audit,
-  auditActions,
-  automation,
-  automations,
-  boards,
-  codex,
-  connect,
-  costs,
-  counts,
-  create,
-  edit,
-  form,
-  format,
-  health,
-  home,
-  inbox,
-  integrations,
-  kit,
-  models,
-  oauth,
-  pages,
-  previews,
-  proposal,
-  review,
-  run,
-  runs,
-  secrets,
-  settings,
-  shell,
-  signIn,
-  terminal,
-  words,
-  workflows,
-};
+export { api } from "./en/api";
+export { audit } from "./en/audit";
+export { auditActions } from "./en/auditActions";
+export { automation } from "./en/automation";
+export { automations } from "./en/automations";
+export { boards } from "./en/boards";
+export { codex } from "./en/codex";
+export { connect } from "./en/connect";
+export { costs } from "./en/costs";
+export { counts } from "./en/counts";
+export { create } from "./en/create";
+export { edit } from "./en/edit";
+export { form } from "./en/form";
+export { format } from "./en/format";
+export { health } from "./en/health";
+export { home } from "./en/home";
+export { inbox } from "./en/inbox";
+export { integrations } from "./en/integrations";
+export { kit } from "./en/kit";
+export { models } from "./en/models";
+export { oauth } from "./en/oauth";
+export { pages } from "./en/pages";
+export { previews } from "./en/previews";
+export { proposal } from "./en/proposal";
+export { review } from "./en/review";
+export { run } from "./en/run";
+export { runs } from "./en/runs";
+export { secrets } from "./en/secrets";
+export { settings } from "./en/settings";
+export { shell } from "./en/shell";
+export { signIn } from "./en/signIn";
+export { terminal } from "./en/terminal";
+export { words } from "./en/words";
+export { workflows } from "./en/workflows";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { de } from "./de";
-import { en } from "./en";
+import * as en from "./en";
 import { localeOf, preferredLanguage } from "./language";
 
 test("the browser's first supported language is used", () => {

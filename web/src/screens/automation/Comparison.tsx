@@ -6,7 +6,7 @@ import { api, type Schemas } from "../../api/client";
 import { Diff } from "../../code";
 import { QueryResult } from "../../kit/QueryResult";
 import { escapeInvisible } from "../../kit/format";
-import { describeGrant } from "./automationText";
+import { Grant } from "./Permissions";
 import { t } from "../../strings";
 
 type Change = Schemas["ChangeShape"];
@@ -69,7 +69,7 @@ function Grants(
       <List size="sm">
         {grants.map((one, at) => (
           <List.Item key={at}>
-            <Code>{one.capability}</Code> {describeGrant(one)}
+            <Grant grant={one} />
           </List.Item>
         ))}
       </List>

@@ -4,9 +4,8 @@ import { Anchor, Code, List, Stack, Text, Title } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { api, type Schemas } from "../../api/client";
 import { useSession } from "../../api/session";
-import { escapeInvisible } from "../../kit/format";
-import { describeEffect } from "../../review/reviewText";
-import { describeGrant, describeSecret, type Detail, isOwn } from "./automationText";
+import { GrantReach, GrantTitle } from "../../review/GrantText";
+import { describeSecret, type Detail, isOwn } from "./automationText";
 import { t } from "../../strings";
 
 /** The title of a capability; unknown ones are shown by name. */
@@ -20,19 +19,13 @@ type Granted = Schemas["GrantShape"] & Partial<Schemas["DescribedGrant"]>;
 
 export function Grant({ grant }: { grant: Granted }) {
   const { data: known } = useCapability(grant.capability);
-  const bound = describeGrant(grant);
-  const effect = describeEffect(grant);
   return (
     <Stack gap={2}>
       <Text size="sm">
-        <Text span fw={600}>
-          {escapeInvisible(grant.label ?? known?.label ?? grant.capability)}
-        </Text>
-        {bound ? ` ${bound}` : ""}
+        <GrantTitle grant={grant} label={known?.label} />
       </Text>
       <Text size="xs" c="dimmed">
-        {effect ? `${effect} · ` : ""}
-        <span className="mono">{grant.capability}</span>
+        <GrantReach grant={grant} />
       </Text>
     </Stack>
   );

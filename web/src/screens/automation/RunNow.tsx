@@ -10,6 +10,8 @@ import { notifyDone, notifyProblem } from "../../kit/useAction";
 import { ProblemNote, QueryResult } from "../../kit/QueryResult";
 import { escapeInvisible, humanize } from "../../kit/format";
 import { AdditionText } from "../../review/AdditionText";
+import { GrantTitle } from "../../review/GrantText";
+import { describeEffect } from "../../review/reviewText";
 import { refreshAll, useAutomation, useConsent } from "./queries";
 import { defaultInputs, definitionOf, type Detail, takesInputs } from "./automationText";
 import { t } from "../../strings";
@@ -59,10 +61,7 @@ function Reach({ automation }: { automation: Detail }) {
       <List size="sm" className="wrap-anywhere">
         {sends.map((one) => (
           <List.Item key={one.capability + JSON.stringify(one.params)}>
-            {escapeInvisible(one.label)}:{" "}
-            {one.waits_for_person
-              ? t.automation.asksForApprovalEachTime
-              : t.automation.withoutAsking}
+            <GrantTitle grant={one} />: {describeEffect(one)}
           </List.Item>
         ))}
       </List>

@@ -1,11 +1,10 @@
 // The texts about an automation: state, grants and limits.
 
 import type { Schemas } from "../../api/client";
-import { describeLimit, formatDuration, formatUsd, humanize } from "../../kit/format";
+import { formatDuration, formatUsd, humanize } from "../../kit/format";
 import { locale, t } from "../../strings";
 
 export type Detail = Schemas["AutomationDetail"];
-type Grant = Schemas["GrantShape"];
 export type Step = {
   step_id: string;
   action: string;
@@ -48,9 +47,6 @@ export function describeState(automation: Detail): string {
 // Every script has these without consent: its own state and history.
 const ITS_OWN = /^automation_(kv\.|recent_failures$)/;
 export const isOwn = (grant: { capability: string }) => ITS_OWN.test(grant.capability);
-
-export const describeGrant = (grant: Grant) =>
-  Object.entries(grant.params).map(([name, bound]) => describeLimit(name, bound)).join("; ");
 
 /** Where a secret is sent. */
 export function describeSecret({ action, part, site }: Schemas["SecretUseShape"]): string {

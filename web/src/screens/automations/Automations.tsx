@@ -55,7 +55,7 @@ function List({ items }: { items: Summary[] }) {
                   key={head}
                   fz="xs"
                   c="dimmed"
-                  ta={head === "This month" ? "right" : undefined}
+                  ta={head === t.automations.thisMonth2 ? "right" : undefined}
                 >
                   {head || <VisuallyHidden>{t.automations.actions}</VisuallyHidden>}
                 </Table.Th>

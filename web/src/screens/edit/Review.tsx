@@ -7,8 +7,9 @@ import { type Answer, client } from "../../api/client";
 import { type Finding, focusPointer } from "../../form";
 import { describePointer } from "../../form/pointers";
 import { ProblemNote, SlowNote } from "../../kit/QueryResult";
-import { describeLimit, escapeInvisible } from "../../kit/format";
+import { escapeInvisible } from "../../kit/format";
 import { Approvals, type Choose } from "../../review/Approvals";
+import { GrantReach, GrantTitle } from "../../review/GrantText";
 import { t } from "../../strings";
 
 type ReviewResult = Answer<"review_automation">;
@@ -173,11 +174,10 @@ function Impact({ review: problem }: { review: ReviewResult }) {
           <List size="sm">
             {grants.map((one) => (
               <List.Item key={one.capability + JSON.stringify(one.params)}>
-                {escapeInvisible(one.label)}
-                {Object.entries(one.params).map(([name, bound]) =>
-                  ` · ${describeLimit(name, bound)}`
-                )}
-                {one.waits_for_person ? t.edit.needsApproval : ""}
+                <GrantTitle grant={one} />
+                <Text size="xs" c="dimmed">
+                  <GrantReach grant={one} />
+                </Text>
               </List.Item>
             ))}
           </List>

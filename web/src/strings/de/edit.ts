@@ -49,7 +49,6 @@ export const edit: Strings["edit"] = {
   access: "Zugriff",
   sends: "sendet",
   reads: "liest",
-  needsApproval: " · braucht Freigabe",
   nothingBeyondItsOwnSteps: "Nichts außer den eigenen Schritten.",
   secrets: (secrets) => `Secrets: ${secrets}`,
   leaveWithoutSaving: "Ohne Speichern verlassen?",

@@ -22,6 +22,8 @@ export const format: Strings["format"] = {
   weekdaysAt: (time) => `Montag bis Freitag um ${time}`,
   everyWeekdayAt: (weekday, time) => `jeden ${weekday} um ${time}`,
   inZone: (schedule, zone) => `${schedule}, in ${zone}`,
+  everyInterval: (interval) => `alle ${interval}`,
+  atSetTimes: "zu festen Zeiten",
   onSchedule: (cron) => `nach dem Zeitplan ${cron}`,
   onWebhook: "wenn der Webhook aufgerufen wird",
   onEvent: (type, filtered) =>

@@ -21,7 +21,7 @@ export const review: Strings["review"] = {
   seemsToDoSomethingSimilar: "tut anscheinend etwas Ähnliches",
   byItsWording: ", dem Wortlaut nach",
   byItsMeaning: ", der Bedeutung nach",
-  sendsOutside: "sendet nach außen",
+  sendsOutside: "sendet ohne Rückfrage nach außen",
   changesDataInThisWorkspace: "ändert Daten in diesem Workspace",
   onlyReads: "liest nur",
   asksForApprovalEachTime: "fragt jedes Mal nach Freigabe",

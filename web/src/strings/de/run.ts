@@ -17,7 +17,9 @@ export const run: Strings["run"] = {
   response: "Antwort",
   theResponseOf: (capability) => `die Antwort von ${capability}`,
   itWaitsForApprovalOf: (awaited) =>
-    `Wartet auf die Freigabe von ${count(awaited, "Entwurf", "Entwürfen")} und läuft dann weiter.`,
+    `Der Lauf wartet auf die Freigabe von ${
+      count(awaited, "Entwurf", "Entwürfen")
+    } und läuft dann weiter.`,
   draftNeedsApprovalNothingIs: (drafts) =>
     `${
       count(drafts, "Entwurf braucht", "Entwürfe brauchen")
@@ -69,8 +71,8 @@ export const run: Strings["run"] = {
   replayIt: "Wiederholen",
   watchIt: "Verfolgen",
   goTo: (step) => `Zu ${step}`,
-  itIsHalted: "Er ist angehalten.",
-  itWaitsForAnAnswer: "Er wartet auf eine Antwort.",
+  itIsHalted: "Angehalten: Der Lauf geht weiter, sobald der Stopp aufgehoben ist.",
+  itWaitsForAnAnswer: "Wartet auf die Antwort auf eine Frage.",
   runsOfThisAutomation: "Läufe dieser Automatisierung",
   disconnectedLiveUpdatesContinue:
     "Verbindung unterbrochen. Die Anzeige läuft weiter, sobald sie wieder da ist.",

@@ -71,6 +71,8 @@ export const shell: Strings["shell"] = {
   thisOne: "dieser",
   appearance: "Darstellung",
   selected: "ausgewählt",
+  help: "Hilfe",
+  opensInANewTab: "(öffnet sich in einem neuen Tab)",
   signOut: "Abmelden",
   theServerDoesNotRespond:
     "Der Server antwortet nicht. Die Anzeige kann veraltet sein. Nicht gespeicherte Eingaben bleiben erhalten. Die Seite arbeitet weiter, sobald der Server wieder da ist.",

@@ -1,6 +1,7 @@
 import { count } from "./plural";
+import { translated } from "../translated";
 
-export const audit = {
+export const audit = /* @__PURE__ */ translated("audit", {
   action: "Action",
   anyAction: "Any action",
   actor: "Actor",
@@ -37,4 +38,4 @@ export const audit = {
   asVersion: (version: number) => `as version ${version}`,
   asRole: (role: string) => `as ${role}`,
   atHost: (host: string) => `at ${host}`,
-};
+});

@@ -1,5 +1,7 @@
+import { translated } from "../translated";
+
 // What an actor did: the actor comes before it, the resource after it.
-export const auditActions = {
+export const auditActions = /* @__PURE__ */ translated("auditActions", {
   create_automation: "created the automation",
   update_automation: "changed the automation",
   activate_automation: "activated the automation",
@@ -107,4 +109,4 @@ export const auditActions = {
   client_gave_up: "gave up a client's access",
   answer_client_request: "answered the client",
   delete_client: "removed the client",
-};
+});

@@ -1,8 +1,9 @@
 import type { ReactNode } from "react";
 import { count } from "./plural";
 import { rich } from "../rich";
+import { translated } from "../translated";
 
-export const automation = {
+export const automation = /* @__PURE__ */ translated("automation", {
   itsTriggersAreOn: "Its triggers are on.",
   noTriggerIsOnIt: "No trigger is on: it runs only manually.",
   itIsArchivedAndDoes: "It is archived and does not start.",
@@ -42,11 +43,6 @@ export const automation = {
   sending: "Sending",
   retention: "Retention",
   runsAreKeptForDay: (runsDays: number) => `runs are kept for ${count(runsDays, "day", "days")}`,
-  sendsOutsideWithoutAsking: "sends outside without asking",
-  changesDataInThisWorkspace: "changes data in this workspace",
-  onlyReads: "only reads",
-  asksForApprovalEachTime: "asks for approval each time",
-  sends: "sends",
   secretsOfItsOwner: "Secrets of its owner",
   addIt: "Add it",
   itIsMissing: (link: ReactNode) => rich`It is missing. ${link}`,
@@ -85,7 +81,6 @@ export const automation = {
   runLive: "Run live",
   itSendsNothingOutside: "It sends nothing outside.",
   whatItCanSend: "What it can send",
-  withoutAsking: "without asking",
   mode: "Mode",
   itDidNotStart: (reason: string) => `It did not start: ${reason}.`,
   theRunStarted: "The run started.",
@@ -302,4 +297,4 @@ export const automation = {
     "It may be in another of your workspaces: switch to it in the menu under your name and open the link again.",
   automationNotFound: "Automation not found",
   goToTheList: "Go to the list",
-};
+});

@@ -1,8 +1,9 @@
 import type { ReactNode } from "react";
 import { count } from "./plural";
 import { rich } from "../rich";
+import { translated } from "../translated";
 
-export const automations = {
+export const automations = /* @__PURE__ */ translated("automations", {
   active: "Active",
   paused: "Paused",
   failing: "Failing",
@@ -75,4 +76,4 @@ export const automations = {
   inTotal: (items: number) => `${items} in total`,
   jAndKMoveEnter: (hasNextPage: string) => `${hasNextPage} · j and k move, Enter opens, / searches`,
   showMore: "Show more",
-};
+});

@@ -1,8 +1,9 @@
 import type { ReactNode } from "react";
 import { count } from "./plural";
 import { rich } from "../rich";
+import { translated } from "../translated";
 
-export const boards = {
+export const boards = /* @__PURE__ */ translated("boards", {
   contains: "contains",
   is: "is",
   isNot: "is not",
@@ -245,4 +246,4 @@ export const boards = {
   theBoardIsRestored: "The board is restored.",
   readRows: "Read rows",
   appendRows: "Append rows",
-};
+});

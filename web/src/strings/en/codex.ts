@@ -1,8 +1,9 @@
 import type { ReactNode } from "react";
 import { count } from "./plural";
 import { rich } from "../rich";
+import { translated } from "../translated";
 
-export const codex = {
+export const codex = /* @__PURE__ */ translated("codex", {
   differencesOfTheDefinition: "Differences of the definition",
   isNew: "is new",
   isRemoved: "is removed",
@@ -89,4 +90,4 @@ export const codex = {
   requiredRecipes: "Required recipes",
   isInstalledWithIt: " is installed with it.",
   isInstalled: " is installed.",
-};
+});

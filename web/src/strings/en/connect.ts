@@ -1,7 +1,8 @@
 import type { ReactNode } from "react";
 import { rich } from "../rich";
+import { translated } from "../translated";
 
-export const connect = {
+export const connect = /* @__PURE__ */ translated("connect", {
   aProgramOnThisComputer: "a program on this computer",
   theAppOfLinks: (name: string) => `the app of ${name}: links`,
   pointAClientAtThe:
@@ -79,4 +80,4 @@ export const connect = {
   authentication: "Authentication",
   signInAndAgree: "Sign in and agree",
   withAToken: "With a token",
-};
+});

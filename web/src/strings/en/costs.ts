@@ -1,4 +1,6 @@
-export const costs = {
+import { translated } from "../translated";
+
+export const costs = /* @__PURE__ */ translated("costs", {
   today: "Today",
   n7Days: "7 days",
   n30Days: "30 days",
@@ -52,4 +54,4 @@ export const costs = {
   costPerDay: "Cost per day",
   costPerDayFromTo: (from: string, to: string) =>
     `Cost per day from ${from} to ${to}; the table of days has the same numbers.`,
-};
+});

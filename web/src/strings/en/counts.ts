@@ -1,6 +1,7 @@
 import { count } from "./plural";
+import { translated } from "../translated";
 
-export const counts = {
+export const counts = /* @__PURE__ */ translated("counts", {
   halts: (n: number) => count(n, "halt", "halts"),
   tools: (n: number) => count(n, "tool", "tools"),
   runs: (n: number) => count(n, "run", "runs"),
@@ -19,4 +20,4 @@ export const counts = {
   days: (n: number) => count(n, "day", "days"),
   automations: (n: number) => count(n, "automation", "automations"),
   webhookTokens: (n: number) => count(n, "webhook token", "webhook tokens"),
-};
+});

@@ -1,7 +1,8 @@
 import type { ReactNode } from "react";
 import { rich } from "../rich";
+import { translated } from "../translated";
 
-export const create = {
+export const create = /* @__PURE__ */ translated("create", {
   startFromARecipe: "Start from a recipe",
   readyMadeAutomationsWithA: "Ready-made automations with a few settings to fill in.",
   writeJson: "Write JSON",
@@ -64,4 +65,4 @@ export const create = {
     `Your role (${role}) can only view. Creating an automation requires editor or higher.`,
   whatShouldBeDifferent: "What should be different?",
   whatShouldHappenAndWhen: "What should happen, and when?",
-};
+});

@@ -1,8 +1,9 @@
 import type { ReactNode } from "react";
 import { count, plural } from "./plural";
 import { rich } from "../rich";
+import { translated } from "../translated";
 
-export const edit = {
+export const edit = /* @__PURE__ */ translated("edit", {
   save: "Save",
   validate: "Validate",
   saveAsNewVersion: "Save as new version",
@@ -50,7 +51,6 @@ export const edit = {
   access: "Access",
   sends: "sends",
   reads: "reads",
-  needsApproval: " · needs approval",
   nothingBeyondItsOwnSteps: "Nothing beyond its own steps.",
   secrets: (secrets: string) => `Secrets: ${secrets}`,
   leaveWithoutSaving: "Leave without saving?",
@@ -78,4 +78,4 @@ export const edit = {
   thatRun: "that run",
   thisIsVersionAsUsed: (version: number, link: ReactNode) =>
     rich`This is version ${version}, as used by ${link}. You can pick its real values in every template field.`,
-};
+});

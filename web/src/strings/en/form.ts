@@ -1,6 +1,7 @@
 import { count } from "./plural";
+import { translated } from "../translated";
 
-export const form = {
+export const form = /* @__PURE__ */ translated("form", {
   theDefinition: "the definition",
   text: "Text",
   object: "Object",
@@ -137,4 +138,4 @@ export const form = {
   revertMyText: "Revert my text",
   notYet: "Not yet",
   definitionAsJson: "Definition as JSON",
-};
+});

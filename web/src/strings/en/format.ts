@@ -1,6 +1,7 @@
 import { plural } from "./plural";
+import { translated } from "../translated";
 
-export const format = {
+export const format = /* @__PURE__ */ translated("format", {
   units: { milliseconds: "ms", seconds: "s", minutes: "min", hours: "h", days: "days" },
   justNow: "just now",
   inAMoment: "in a moment",
@@ -21,6 +22,8 @@ export const format = {
   weekdaysAt: (time: string) => `Monday to Friday at ${time}`,
   everyWeekdayAt: (weekday: string, time: string) => `every ${weekday} at ${time}`,
   inZone: (schedule: string, zone: string) => `${schedule}, in ${zone}`,
+  everyInterval: (interval: string) => `every ${interval}`,
+  atSetTimes: "at set times",
   onSchedule: (cron: string) => `on the schedule ${cron}`,
   onWebhook: "when its webhook is called",
   onEvent: (type: string, filtered: boolean) =>
@@ -32,4 +35,4 @@ export const format = {
   atHosts: (hosts: string) => `at ${hosts}`,
   atMost: (name: string, limit: string) => `${name} at most ${limit}`,
   none: "none",
-};
+});

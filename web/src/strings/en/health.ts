@@ -1,8 +1,9 @@
 import type { ReactNode } from "react";
 import { count, plural } from "./plural";
 import { rich } from "../rich";
+import { translated } from "../translated";
 
-export const health = {
+export const health = /* @__PURE__ */ translated("health", {
   server: "Server",
   database: "Database",
   schedules: "Schedules",
@@ -121,4 +122,4 @@ export const health = {
     rich`Run ${code} on the server for a detailed check with remedies.`,
   returnsAnErrorStatusWhen: (code: ReactNode) =>
     rich`${code} returns an error status when something fails. Point your monitoring at it.`,
-};
+});

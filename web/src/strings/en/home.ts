@@ -1,6 +1,7 @@
 import { count, plural } from "./plural";
+import { translated } from "../translated";
 
-export const home = {
+export const home = /* @__PURE__ */ translated("home", {
   setUpYourAccount: "Set up your account",
   aNameAndAPassword: "A name and a password, so that you can sign in again.",
   createYourFirstAutomation: "Create your first automation",
@@ -58,4 +59,4 @@ export const home = {
   questionsToAnswer: (n: number) => plural(n, "question to answer", "questions to answer"),
   automationsToReview: (n: number) => plural(n, "automation to review", "automations to review"),
   failuresToCheck: (n: number) => plural(n, "failure to check", "failures to check"),
-};
+});

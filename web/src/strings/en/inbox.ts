@@ -1,8 +1,9 @@
 import type { ReactNode } from "react";
 import { count, plural } from "./plural";
 import { rich } from "../rich";
+import { translated } from "../translated";
 
-export const inbox = {
+export const inbox = /* @__PURE__ */ translated("inbox", {
   draftsOfOneStep: (drafts: number) => `${drafts} drafts of one step`,
   anAutomation: "An automation",
   repeatAnEarlierRun: (name: string) => `${name}: repeat an earlier run`,
@@ -307,4 +308,4 @@ export const inbox = {
   listWaitingDrafts: "List waiting drafts",
   discardADraft: "Discard a draft",
   listQuestions: "List questions",
-};
+});

@@ -1,8 +1,9 @@
 import type { ReactNode } from "react";
 import { count } from "./plural";
 import { rich } from "../rich";
+import { translated } from "../translated";
 
-export const integrations = {
+export const integrations = /* @__PURE__ */ translated("integrations", {
   noAuthentication: "No authentication",
   withAToken: "With a token",
   oauthSignIn: "OAuth sign-in",
@@ -167,4 +168,4 @@ export const integrations = {
   theWholeWorkspaceUsesIt:
     "The whole workspace uses it. Automations that use it are blocked until it is connected again.",
   automationsThatUseItAre: "Automations that use it are blocked until it is connected again.",
-};
+});

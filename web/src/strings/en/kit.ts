@@ -1,4 +1,6 @@
-export const kit = {
+import { translated } from "../translated";
+
+export const kit = /* @__PURE__ */ translated("kit", {
   cancel: "Cancel",
   copy: "Copy",
   copied: "Copied",
@@ -18,4 +20,4 @@ export const kit = {
   isLargerThanAnyNumber: (token: string) => `${token} is larger than any number that can be stored`,
   appearsTwiceAndOnlyOne: (token: string) =>
     `${token} appears twice, and only one of the two can be kept`,
-};
+});

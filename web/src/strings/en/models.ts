@@ -1,4 +1,6 @@
-export const models = {
+import { translated } from "../translated";
+
+export const models = /* @__PURE__ */ translated("models", {
   anthropic: "Anthropic",
   openai: "OpenAI",
   groq: "Groq",
@@ -46,4 +48,4 @@ export const models = {
   connectAnthropicOpenaiOrGroq:
     "Connect Anthropic, OpenAI or Groq with your key, or any OpenAI-compatible server such as Ollama on this machine. The cost of a call is reserved before it is made.",
   noModelsConnected: "No models connected",
-};
+});

@@ -1,7 +1,8 @@
 import type { ReactNode } from "react";
 import { rich } from "../rich";
+import { translated } from "../translated";
 
-export const oauth = {
+export const oauth = /* @__PURE__ */ translated("oauth", {
   view: "View",
   viewAndOperate: "View and operate",
   viewOperateAndEdit: "View, operate and edit",
@@ -54,4 +55,4 @@ export const oauth = {
   showConnectedClients: "Show connected clients",
   oneMoment: "One moment …",
   mainspring: "Mainspring",
-};
+});

@@ -1,8 +1,9 @@
 import type { ReactNode } from "react";
 import { count } from "./plural";
 import { rich } from "../rich";
+import { translated } from "../translated";
 
-export const pages = {
+export const pages = /* @__PURE__ */ translated("pages", {
   code: (language: string) => `Code, ${language}`,
   code2: "Code",
   earlier: "Earlier",
@@ -76,4 +77,4 @@ export const pages = {
   history: "History",
   by: (time: ReactNode) => rich`${time} by`,
   a: (actorKind: string) => `a ${actorKind}`,
-};
+});

@@ -1,4 +1,6 @@
-export const previews = {
+import { translated } from "../translated";
+
+export const previews = /* @__PURE__ */ translated("previews", {
   aFile: "a file",
   bytes: (bytes: number) => `${bytes} bytes`,
   kb: (bytes: string) => `${bytes} kB`,
@@ -23,4 +25,4 @@ export const previews = {
   file: "File",
   noArguments: "No arguments.",
   additionalValues: "Additional values",
-};
+});

@@ -1,8 +1,9 @@
 import type { ReactNode } from "react";
 import { count, plural } from "./plural";
 import { rich } from "../rich";
+import { translated } from "../translated";
 
-export const proposal = {
+export const proposal = /* @__PURE__ */ translated("proposal", {
   createdBy: "Created by",
   rejected: (one: string) => `Rejected: ${one}`,
   revisionDigest: (revision: number, code: ReactNode) => rich`Revision ${revision}, digest ${code}`,
@@ -113,4 +114,4 @@ export const proposal = {
   showIt: "Show it",
   refineIt: "Refine it",
   saveItPeopleOnly: "Save it (people only)",
-};
+});

@@ -1,8 +1,9 @@
 import type { ReactNode } from "react";
 import { count } from "./plural";
 import { rich } from "../rich";
+import { translated } from "../translated";
 
-export const review = {
+export const review = /* @__PURE__ */ translated("review", {
   unknown: "unknown",
   about: (usual: string) => `about ${usual}`,
   to: (low: string, high: string) => `${low} to ${high}`,
@@ -21,7 +22,7 @@ export const review = {
   seemsToDoSomethingSimilar: "seems to do something similar",
   byItsWording: ", by its wording",
   byItsMeaning: ", by its meaning",
-  sendsOutside: "sends outside",
+  sendsOutside: "sends outside without asking",
   changesDataInThisWorkspace: "changes data in this workspace",
   onlyReads: "only reads",
   asksForApprovalEachTime: "asks for approval each time",
@@ -118,4 +119,4 @@ export const review = {
   whatItSends: "What it sends",
   reach: "Reach",
   whatItMayDo: "What it may do",
-};
+});

@@ -1,8 +1,9 @@
 import type { ReactNode } from "react";
 import { count, plural } from "./plural";
 import { rich } from "../rich";
+import { translated } from "../translated";
 
-export const run = {
+export const run = /* @__PURE__ */ translated("run", {
   item: (item: number) => `Item ${item}`,
   itFailed: "It failed",
   noFurtherDetails: "No further details.",
@@ -17,7 +18,7 @@ export const run = {
   response: "Response",
   theResponseOf: (capability: string) => `the response of ${capability}`,
   itWaitsForApprovalOf: (awaited: number) =>
-    `It waits for approval of ${count(awaited, "draft", "drafts")} and then continues.`,
+    `The run waits for approval of ${count(awaited, "draft", "drafts")} and then continues.`,
   draftNeedsApprovalNothingIs: (drafts: number) =>
     `${count(drafts, "draft", "drafts")} ${
       plural(drafts, "needs", "need")
@@ -68,8 +69,8 @@ export const run = {
   replayIt: "Replay it",
   watchIt: "Watch it",
   goTo: (step: string) => `Go to ${step}`,
-  itIsHalted: "It is halted.",
-  itWaitsForAnAnswer: "It waits for an answer.",
+  itIsHalted: "Halted: the run resumes when the halt is released.",
+  itWaitsForAnAnswer: "Waiting for an answer to a question.",
   runsOfThisAutomation: "Runs of this automation",
   disconnectedLiveUpdatesContinue:
     "Disconnected. Live updates continue when the connection is back.",
@@ -155,4 +156,4 @@ export const run = {
   itIsInAnotherWorkspace: "It is in another workspace, or its retention period is over.",
   runNotFound: "Run not found",
   showAllRuns: "Show all runs",
-};
+});

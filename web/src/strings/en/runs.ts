@@ -1,6 +1,7 @@
 import { count } from "./plural";
+import { translated } from "../translated";
 
-export const runs = {
+export const runs = /* @__PURE__ */ translated("runs", {
   running: "Running",
   waiting: "Waiting",
   pending: "Pending",
@@ -44,4 +45,4 @@ export const runs = {
   listRuns: "List runs",
   anyStatus: "Any status",
   anyMode: "Any mode",
-};
+});

@@ -1,7 +1,8 @@
 import type { ReactNode } from "react";
 import { rich } from "../rich";
+import { translated } from "../translated";
 
-export const secrets = {
+export const secrets = /* @__PURE__ */ translated("secrets", {
   remove: (name: string) => `Remove ${name}?`,
   youCannotUndoThisRuns: "You cannot undo this. Runs that need it fail with an error.",
   remove2: "Remove",
@@ -35,4 +36,4 @@ export const secrets = {
   aRecipeThatReadsAn: (code: ReactNode) =>
     rich`A recipe that reads an API with the publisher's own key refers to it as ${code}. Set it here, where the recipe runs.`,
   addAKey: "Add a key",
-};
+});

@@ -1,6 +1,7 @@
 import { count } from "./plural";
+import { translated } from "../translated";
 
-export const settings = {
+export const settings = /* @__PURE__ */ translated("settings", {
   stoppedWhenItsOwnerLeft: " · stopped when its owner left",
   permissionsOf: (name: string) => `Permissions of ${name}`,
   youMustAddOrConnect: "You must add or connect these yourself",
@@ -277,4 +278,4 @@ export const settings = {
   language: "Language",
   languageHint: "Saved in this browser. Messages from the server stay in English.",
   browserLanguage: "Browser default",
-};
+});

@@ -1,4 +1,6 @@
-export const shell = {
+import { translated } from "../translated";
+
+export const shell = /* @__PURE__ */ translated("shell", {
   itMayHaveBeenMoved: "It may have been moved or deleted, or the address is incomplete.",
   pageNotFound: "Page not found",
   goToHome: "Go to Home",
@@ -68,6 +70,8 @@ export const shell = {
   thisOne: "this one",
   appearance: "Appearance",
   selected: "selected",
+  help: "Help",
+  opensInANewTab: "(opens in a new tab)",
   signOut: "Sign out",
   theServerDoesNotRespond:
     "The server does not respond. What you see may be out of date. Unsaved input stays here. The page continues when the server is back.",
@@ -84,4 +88,4 @@ export const shell = {
   search: "Search",
   ctrlKSearch: "Ctrl K: search",
   mainspring: "Mainspring",
-};
+});

@@ -1,7 +1,8 @@
 import type { ReactNode } from "react";
 import { rich } from "../rich";
+import { translated } from "../translated";
 
-export const signIn = {
+export const signIn = /* @__PURE__ */ translated("signIn", {
   signIn: "Sign in",
   email: "Email",
   password: "Password",
@@ -45,4 +46,4 @@ export const signIn = {
   mainspring: "Mainspring",
   oneMoment: "One moment …",
   loading: "Loading",
-};
+});

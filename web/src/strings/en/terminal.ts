@@ -1,7 +1,8 @@
 import type { ReactNode } from "react";
 import { rich } from "../rich";
+import { translated } from "../translated";
 
-export const terminal = {
+export const terminal = /* @__PURE__ */ translated("terminal", {
   signInATerminal: "Sign in a terminal",
   theTerminalActsAsYou: (name: string) =>
     `The terminal acts as you in ${name}. Confirm only a code that you see in your own terminal.`,
@@ -16,4 +17,4 @@ export const terminal = {
   signInThisTerminal: "Sign in this terminal",
   decline: "Decline",
   next: "Next",
-};
+});

@@ -1,5 +1,7 @@
+import { translated } from "../translated";
+
 // Names of statuses and kinds that the server sends.
-export const words = {
+export const words = /* @__PURE__ */ translated("words", {
   active: "active",
   paused: "paused",
   archived: "archived",
@@ -36,4 +38,4 @@ export const words = {
   page_ingested: "page ingested",
   dry_run: "dry run",
   replay: "replay",
-};
+});

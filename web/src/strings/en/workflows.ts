@@ -1,8 +1,9 @@
 import type { ReactNode } from "react";
 import { count } from "./plural";
 import { rich } from "../rich";
+import { translated } from "../translated";
 
-export const workflows = {
+export const workflows = /* @__PURE__ */ translated("workflows", {
   today: "today",
   tomorrow: "tomorrow",
   yesterday: "yesterday",
@@ -145,4 +146,4 @@ export const workflows = {
   showStatus: "Show status",
   activateAll: "Activate all",
   reportAValue: "Report a value",
-};
+});
