@@ -2,6 +2,7 @@
 // affected fields.
 
 import { createContext, useContext, useSyncExternalStore } from "react";
+import { t } from "../strings";
 import type { Finding } from "./values";
 
 const NONE: readonly Finding[] = [];
@@ -61,7 +62,7 @@ const DECLARE = /Declare ('[^']*') in inputs\.schema\.properties\./;
 /** Replaces the JSON path that programs see with the name of the section in the form. */
 export function withSectionNames(finding: Finding): Finding {
   const replaceSection = (text: string) =>
-    text.replace(DECLARE, "Declare $1 under “Inputs and bounds”.");
+    text.replace(DECLARE, (_, name: string) => t.form.declareUnder(name, t.form.inputsAndLimits));
   const { detail, suggestion } = finding;
   return {
     ...finding,

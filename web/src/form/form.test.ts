@@ -53,7 +53,7 @@ describe("places", () => {
     } as const;
     const suggestion = "Declare 'nam' in inputs.schema.properties.";
     expect(withSectionNames({ ...finding, suggestion }).suggestion)
-      .toBe("Declare 'nam' under “Inputs and bounds”.");
+      .toBe("Declare 'nam' under “Inputs and limits”.");
     expect(withSectionNames(finding)).toEqual({ ...finding, suggestion: undefined });
   });
 

@@ -1,6 +1,7 @@
 // Small working definitions to start from.
 
 import type { Json } from "../../form/values";
+import { t } from "../../strings";
 
 const answer = (title: string, message: string): Json => ({
   step_id: "tell",
@@ -19,23 +20,25 @@ return { at: new Date().toISOString() };
 export const STARTERS: Record<"json" | "script", Json> = {
   json: {
     schema_version: "1.2",
-    name: "My automation",
-    goal: "Leave a greeting in the inbox.",
+    name: t.edit.starters.automation,
+    goal: t.edit.starters.leaveAGreeting,
     inputs: {
       schema: {
         type: "object",
-        properties: { name: { type: "string", maxLength: 200, default: "world" } },
+        properties: { name: { type: "string", maxLength: 200, default: t.edit.starters.world } },
       },
     },
-    plan: [answer("Hello {{ inputs.name }}", "This is run {{ run.id }}.")],
+    plan: [
+      answer(t.edit.starters.hello("{{ inputs.name }}"), t.edit.starters.thisIsRun("{{ run.id }}")),
+    ],
   },
   script: {
     schema_version: "1.2",
-    name: "My script",
-    goal: "Look at the boards of this workspace and leave a note in the inbox.",
+    name: t.edit.starters.script,
+    goal: t.edit.starters.lookAtTheBoards,
     plan: [
       { step_id: "work", action: "script", config: { source: SCRIPT } },
-      answer("The script is done", "It ended at {{ steps.work.at }}."),
+      answer(t.edit.starters.theScriptIsDone, t.edit.starters.itEndedAt("{{ steps.work.at }}")),
     ],
   },
 };

@@ -14,7 +14,7 @@ import { Timestamp } from "../../kit/Timestamp";
 import { escapeInvisible } from "../../kit/format";
 import { type DelayedApproval, describeRejection, useDelayedApprovals } from "./delayedApprovals";
 import { useSecondsLeft } from "./ApprovalUndo";
-import { describeDraftOutcome, type Draft, type Item, KIND_LABELS, nameOf, titleOf } from "./items";
+import { answeredBadge, type Draft, type Item, KIND_LABELS, nameOf, titleOf } from "./items";
 import { t } from "../../strings";
 
 const ICONS: Record<Item["kind"], LucideIcon> = {
@@ -108,18 +108,9 @@ function DelayedBadge({ held }: { held: DelayedApproval }) {
 }
 
 function AnsweredNote({ item, isRefused }: Pick<RowProps, "item" | "isRefused">) {
-  const word = isRefused
-    ? t.inbox.couldNotBeSent
-    : item.kind === "draft" && item.draft.status !== "pending"
-    ? describeDraftOutcome(item.draft)
-    : item.kind === "question" && item.question.status !== "pending"
-    ? item.question.status
-    : null;
-  if (!word) return null;
-  const color = word === "sent" || word === "approved"
-    ? "teal"
-    : isRefused || word === "not sent" || word === "may have left"
-    ? "red"
-    : "gray";
-  return <Badge variant="light" color={color} tt="none" radius="sm" mt={6}>{word}</Badge>;
+  const badge = isRefused ? { text: t.inbox.couldNotBeSent, color: "red" } : answeredBadge(item);
+  if (!badge) return null;
+  return (
+    <Badge variant="light" color={badge.color} tt="none" radius="sm" mt={6}>{badge.text}</Badge>
+  );
 }

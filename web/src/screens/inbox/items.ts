@@ -127,12 +127,30 @@ export const KIND_LABELS: Record<Item["kind"], string> = {
   failure: t.inbox.failure,
 };
 
-/** The outcome of a discarded, sent or doubtful draft as badge text and tone. */
+/** The outcome of a discarded, sent or doubtful draft as badge text. */
 export function describeDraftOutcome(draft: Pick<Draft, "status" | "outcome">): string {
-  if (draft.status === "confirmed") return "sent";
+  if (draft.status === "confirmed") return humanize("sent");
   if (draft.outcome === "unknown") return t.inbox.mayHaveBeenSent;
   if (draft.status === "failed") return t.inbox.notSent;
   return humanize(draft.status);
+}
+
+/** The badge of an answered item; null: it still waits. */
+export function answeredBadge(item: Item): { text: string; color: string } | null {
+  if (item.kind === "draft" && item.draft.status !== "pending") {
+    const { status, outcome } = item.draft;
+    const color = status === "confirmed"
+      ? "teal"
+      : outcome === "unknown" || status === "failed"
+      ? "red"
+      : "gray";
+    return { text: describeDraftOutcome(item.draft), color };
+  }
+  if (item.kind === "question" && item.question.status !== "pending") {
+    const { status } = item.question;
+    return { text: humanize(status), color: status === "approved" ? "teal" : "gray" };
+  }
+  return null;
 }
 
 /** The automation it comes from. */

@@ -3,6 +3,18 @@ import { count, plural } from "./plural";
 import { rich } from "../rich";
 
 export const edit: Strings["edit"] = {
+  starters: {
+    automation: "Meine Automatisierung",
+    leaveAGreeting: "Im Posteingang einen Gruß hinterlassen.",
+    world: "Welt",
+    hello: (name) => `Hallo ${name}`,
+    thisIsRun: (run) => `Das ist der Lauf ${run}.`,
+    script: "Mein Skript",
+    lookAtTheBoards:
+      "Die Boards dieses Workspace ansehen und im Posteingang eine Notiz hinterlassen.",
+    theScriptIsDone: "Das Skript ist fertig",
+    itEndedAt: (at) => `Es endete um ${at}.`,
+  },
   save: "Speichern",
   validate: "Prüfen",
   saveAsNewVersion: "Als neue Version speichern",

@@ -125,6 +125,7 @@ export const form: Strings["form"] = {
   triggers: "Auslöser",
   stepsRunFromTopTo: "Schritte laufen von oben nach unten.",
   inputsAndLimits: "Eingaben und Limits",
+  declareUnder: (name, section) => `Deklariere ${name} unter „${section}“.`,
   theInputsOfARun: "Die Eingaben eines Laufs und seine Limits.",
   other: "Sonstiges",
   notesTagsAndMetadata: "Notizen, Tags und Metadaten.",

@@ -4,6 +4,17 @@ import { rich } from "../rich";
 import { translated } from "../translated";
 
 export const edit = /* @__PURE__ */ translated("edit", {
+  starters: {
+    automation: "My automation",
+    leaveAGreeting: "Leave a greeting in the inbox.",
+    world: "world",
+    hello: (name: string) => `Hello ${name}`,
+    thisIsRun: (run: string) => `This is run ${run}.`,
+    script: "My script",
+    lookAtTheBoards: "Look at the boards of this workspace and leave a note in the inbox.",
+    theScriptIsDone: "The script is done",
+    itEndedAt: (at: string) => `It ended at ${at}.`,
+  },
   save: "Save",
   validate: "Validate",
   saveAsNewVersion: "Save as new version",

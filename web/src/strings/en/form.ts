@@ -125,6 +125,7 @@ export const form = /* @__PURE__ */ translated("form", {
   triggers: "Triggers",
   stepsRunFromTopTo: "Steps run from top to bottom.",
   inputsAndLimits: "Inputs and limits",
+  declareUnder: (name: string, section: string) => `Declare ${name} under “${section}”.`,
   theInputsOfARun: "The inputs of a run and its limits.",
   other: "Other",
   notesTagsAndMetadata: "Notes, tags and metadata.",
