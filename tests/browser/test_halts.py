@@ -41,7 +41,7 @@ def test_an_automation_is_halted_its_run_is_held_and_goes_on_when_released(
     form.get_by_role("textbox", name="Reason").fill(WHY)
     assert violations(page) == []
     yes.click()
-    banner = page.get_by_role("alert").filter(has_text="Held since")
+    banner = page.get_by_role("alert").filter(has_text="Halted since")
     expect(banner).to_contain_text("by owner@localhost")
     expect(banner).to_contain_text(WHY)
     expect(page.get_by_role("button", name="Halt…")).to_have_count(0)

@@ -34,7 +34,7 @@ const ActionField = memo(function ActionField({ at, value }: { at: string; value
     : [{ group: t.form.unknown, items: [{ value: name, label: name }] }, ...known];
   return (
     <Box data-pointer={at}>
-      <Input.Label htmlFor={id} mb={4} required>{t.form.whatItDoes}</Input.Label>
+      <Input.Label htmlFor={id} mb={4} required>{t.form.whatTheStepDoes}</Input.Label>
       <Select
         id={id}
         searchable

@@ -49,7 +49,9 @@ export function UserMenu() {
             <Avatar size={32} radius="xl" color="spring" name={name} />
             <Box flex={1} style={{ minWidth: 0 }}>
               <Text size="sm" fw={600} truncate>{escapeInvisible(who.workspace.name)}</Text>
-              <Text size="xs" c="dimmed" truncate>{name} · {who.role}</Text>
+              <Text size="xs" c="dimmed" truncate>
+                {isUnnamed(who.user) ? name : `${name} · ${who.role}`}
+              </Text>
             </Box>
             <ChevronsUpDown size={15} aria-hidden />
           </Group>

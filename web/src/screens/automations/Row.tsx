@@ -24,7 +24,7 @@ export function notes(automation: Summary): string[] {
   const { paused_reason: why, failures, drafts_waiting: drafts, approvals_waiting: questions } =
     automation;
   return [
-    automation.halted ? "halted" : "",
+    automation.halted ? humanize("halted") : "",
     why === "owner_left" ? t.automations.itsOwnerLeft : "",
     why === "failures" ? t.automations.pausedAfterFailure(failures) : "",
     automation.consent_waiting || why === "consent" ? t.automations.waitingForConsent : "",

@@ -46,6 +46,7 @@ const LABELS: Record<string, string> = {
   schedules: t.health.schedules,
   workers: t.health.workers,
   events: t.health.events,
+  storage: t.health.storage,
 };
 
 const ADVICE: Record<string, string> = {
@@ -54,6 +55,7 @@ const ADVICE: Record<string, string> = {
   schedules: t.health.startASchedulerMainspringUp,
   workers: t.health.startAWorkerMainspringUp,
   events: t.health.startASchedulerItProcesses,
+  storage: t.health.freeUpSpaceTheDatabase,
 };
 
 export const partsOf = (health: HealthAnswer): Part[] =>

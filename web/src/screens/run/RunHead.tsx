@@ -218,9 +218,9 @@ export function RunHead(
     : questionOf(run)
     ? t.run.itWaitsForAnAnswer
     : story.headline;
-  const text = [headline, story.trial, apart ? null : story.because].filter(Boolean).join(
-    " ",
-  );
+  // The banner of the halt shows its reason.
+  const because = apart || run.halted ? null : story.because;
+  const text = [headline, story.trial, because].filter(Boolean).join(" ");
   return (
     <>
       <PageHead

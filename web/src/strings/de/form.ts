@@ -101,7 +101,8 @@ export const form: Strings["form"] = {
   thisIsNotANumber: "Das ist keine Zahl.",
   n1StepInside: "1 Schritt darin",
   stepsInside: (steps) => `${steps} Schritte darin`,
-  whatItDoes: "Was er tut",
+  whatItDoes: "Was sie tut",
+  whatTheStepDoes: "Was er tut",
   chooseAnAction: "Aktion wählen",
   noResults: "Keine Ergebnisse.",
   thisAgentsAnswerHasNo:

@@ -8,6 +8,7 @@ export const health: Strings["health"] = {
   schedules: "Zeitpläne",
   workers: "Worker",
   events: "Ereignisse",
+  storage: "Speicher",
   checkThatTheServerIs: "Prüfen, ob der Server läuft, dann die letzten Logzeilen lesen.",
   checkThatPostgresIsRunning:
     "Prüfen, ob Postgres läuft und die Festplatte nicht voll ist. `mainspring doctor` zeigt mehr.",

@@ -102,6 +102,7 @@ export const form = /* @__PURE__ */ translated("form", {
   n1StepInside: "1 step inside",
   stepsInside: (steps: number) => `${steps} steps inside`,
   whatItDoes: "What it does",
+  whatTheStepDoes: "What it does",
   chooseAnAction: "Choose an action",
   noResults: "No results.",
   thisAgentsAnswerHasNo:

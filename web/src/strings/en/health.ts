@@ -9,6 +9,7 @@ export const health = /* @__PURE__ */ translated("health", {
   schedules: "Schedules",
   workers: "Workers",
   events: "Events",
+  storage: "Storage",
   checkThatTheServerIs: "Check that the server is running, then read its latest log lines.",
   checkThatPostgresIsRunning:
     "Check that Postgres is running and its disk is not full. `mainspring doctor` shows more.",
