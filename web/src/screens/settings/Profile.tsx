@@ -28,7 +28,7 @@ export function Profile() {
       <NameForm />
       <EmailForm />
       <PasswordForm />
-      <Section title={t.settings.slack} description={t.settings.answerInboxItemsInSlack}>
+      <Section title={t.settings.slackTitle} description={t.settings.answerInboxItemsInSlack}>
         <SlackLink />
       </Section>
       <PushSettings />

@@ -248,7 +248,7 @@ export const settings: Strings["settings"] = {
   itWasSetBeforeVerification:
     "Sie wurde vor Einführung der Bestätigung gesetzt. Sie erhält weiter E-Mails; bitte bestätigen.",
   yourAutomationsDoNotSend: "Deine Automatisierungen senden ihr erst nach der Bestätigung E-Mails.",
-  slack: "Slack",
+  slackTitle: "Slack",
   answerInboxItemsInSlack: "Posteingang in Slack beantworten.",
   yourNameWasSaved: "Dein Name wurde gespeichert.",
   yourName: "Dein Name",

@@ -25,7 +25,7 @@ export const automation = /* @__PURE__ */ translated("automation", {
   runsCanOverlap: "runs can overlap",
   everythingSentOutsideNeedsApproval: "everything sent outside needs approval",
   whatIsSentOutsideNeeds: "what is sent outside needs approval unless it is known to be safe",
-  whatIsSentOutsideIs: "what is sent outside is sent at once",
+  whatIsSentOutsideIs: "what is sent outside is sent immediately",
   script: (stepId: string) => `Script ${stepId}`,
   stopsAfter: (min: string) => `stops after ${min}`,
   costPerRun: "Cost per run",
@@ -222,7 +222,7 @@ export const automation = /* @__PURE__ */ translated("automation", {
   iStoredIt: "I stored it",
   createANewToken: "Create a new token?",
   theCurrentTokenIsRevoked:
-    "The current token is revoked at once. Callers are rejected until they use the new one.",
+    "The current token is revoked immediately. Callers are rejected until they use the new one.",
   createToken: "Create token",
   revokeTheToken: "Revoke the token?",
   theWebhookCanNoLonger: "The webhook can no longer be called with it.",

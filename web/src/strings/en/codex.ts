@@ -33,7 +33,7 @@ export const codex = /* @__PURE__ */ translated("codex", {
   showUpgrade: "Show upgrade",
   showTheUpgradeOf: (name: string) => `Show the upgrade of ${name}`,
   uninstall: (name: string) => `Uninstall ${name}?`,
-  itStopsAtOnceYou: "It stops at once. You can recover it for seven days.",
+  itStopsAtOnceYou: "It stops immediately. You can recover it for seven days.",
   alsoUninstalled: "Also uninstalled:",
   theseDependOnItAnd: "These depend on it and stop working:",
   uninstallItem: (also: number) => `Uninstall ${count(also, "item", "items")}`,

@@ -10,7 +10,7 @@ export const connect = /* @__PURE__ */ translated("connect", {
   noConnectedClients: "No connected clients",
   connectedClients: "Connected clients",
   disconnect: (name: string) => `Disconnect ${name}?`,
-  itsAccessEndsAtOnce: "Its access ends at once. To connect again, it must ask you.",
+  itsAccessEndsAtOnce: "Its access ends immediately. To connect again, it must ask you.",
   disconnect2: "Disconnect",
   isDisconnected: (name: string) => `${name} is disconnected.`,
   connected: "connected",

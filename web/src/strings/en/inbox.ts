@@ -147,7 +147,7 @@ export const inbox = /* @__PURE__ */ translated("inbox", {
   theMcpServerChangedThese: "The MCP server changed these tools.",
   versionWasAgreedToThis: (agreedVersion: number, version: unknown) =>
     `Version ${agreedVersion} was agreed to; this is version ${version}.`,
-  nobodyHasAgreedToIt: "Nobody has agreed to it yet.",
+  nobodyHasAgreedToIt: "No one has agreed to it yet.",
   repeatAnEarlierRun2: "Repeat an earlier run",
   aProgramWantsToRepeat: (version: unknown) =>
     `A program wants to repeat a run of version ${version}, which has more permissions than are agreed to now. Your answer does not change the active version.`,
@@ -227,7 +227,7 @@ export const inbox = /* @__PURE__ */ translated("inbox", {
     rich`Connect the accounts they use under ${link}.`,
   expired: "Expired",
   aDraftThatNobodyAnswers:
-    "A draft that nobody answers in time is not sent. You can draft it again from here.",
+    "A draft that no one answers in time is not sent. You can draft it again from here.",
   nothingExpired: "Nothing expired",
   answered: "Answered",
   showMore: "Show more",

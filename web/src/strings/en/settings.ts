@@ -244,7 +244,7 @@ export const settings = /* @__PURE__ */ translated("settings", {
   itWasSetBeforeVerification:
     "It was set before verification existed. It still receives mail; please verify it.",
   yourAutomationsDoNotSend: "Your automations do not send mail to it until you verify it.",
-  slack: "Slack",
+  slackTitle: "Slack",
   answerInboxItemsInSlack: "Answer inbox items in Slack.",
   yourNameWasSaved: "Your name was saved.",
   yourName: "Your name",
