@@ -78,7 +78,7 @@ def test_somebody_is_invited_comes_in_by_the_link_and_is_welcomed(
 
     page.reload()
     page.get_by_role("combobox", name="Role of Grace").click()
-    page.get_by_role("option", name="Admin Also").click()
+    page.get_by_role("option", name="Admin Can also").click()
     expect(page.get_by_text("Grace is now admin.")).to_be_visible()
     oauth_client.goto("/audit")
     expect(oauth_client.get_by_text("changed the role of").first).to_be_visible()

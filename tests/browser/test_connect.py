@@ -157,6 +157,6 @@ def test_what_was_agreed_to_passes_and_a_token_fills_the_snippets(
     page.goto("/connect?with=token&client=other")
     page.get_by_role("textbox", name="Name").fill("a script")
     page.get_by_role("button", name="Create token").click()
-    snippet = page.get_by_role("region", name="Any other: Settings")
+    snippet = page.get_by_role("region", name="Other: Settings")
     expect(snippet).to_contain_text("Bearer msk_")
     expect(page.get_by_text("It is filled in below")).to_be_visible()

@@ -171,7 +171,7 @@ def test_a_batch_is_approved_as_a_set_and_a_question_is_answered_on_a_phone(
         "POST", f"/drafts/{drafts[1]}/edit", {"edits": {"body": "Come at ten."}, **seen}
     )
     drafts.append(drafted("erin"))
-    expect(chosen.get_by_text("2 of these changed while you looked")).to_be_visible()
+    expect(chosen.get_by_text("2 of these changed while you were reading")).to_be_visible()
     everything = chosen.get_by_role("button", name="Approve all 3")
     for _ in range(2):
         expect(everything).to_be_disabled()

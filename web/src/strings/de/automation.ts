@@ -1,5 +1,5 @@
 import type { Strings } from "..";
-import { count } from "./plural";
+import { count, plural } from "./plural";
 import { rich } from "../rich";
 
 export const automation: Strings["automation"] = {
@@ -95,12 +95,16 @@ export const automation: Strings["automation"] = {
   notUsed: "nicht genutzt",
   grantNotUsed: (unused) => `${count(unused, "Berechtigung", "Berechtigungen")} nicht genutzt`,
   noneOfTheLastRun: (runs, code) =>
-    rich`Keiner der letzten ${
-      count(runs, "Lauf", "Läufe")
-    } hat ${code} genutzt. Weniger Berechtigungen bedeuten weniger Risiko. Eine selten genutzte kann trotzdem nötig sein.`,
+    rich`${
+      plural(runs, "Der bisher einzige Lauf hat", `Keiner der letzten ${runs} Läufe hat`)
+    } ${code} ${
+      plural(runs, "nicht genutzt", "genutzt")
+    }. Weniger Berechtigungen bedeuten weniger Risiko. Eine selten genutzte kann trotzdem nötig sein.`,
   removeThemInTheEditor: "Im Editor entfernen",
   basedOnTheLatestLive: (runs, since) =>
-    `Grundlage: die letzten ${count(runs, "echte Lauf", "echten Läufe")} seit ${since}.`,
+    `Grundlage: ${
+      plural(runs, "1 echter Lauf", `die letzten ${runs} echten Läufe`)
+    } seit ${since}.`,
   noLiveRunYetSo: "Noch kein echter Lauf, die Nutzung ist unbekannt.",
   used: "Genutzt",
   notUsedYet: "Noch nicht genutzt",

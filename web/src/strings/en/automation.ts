@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { count } from "./plural";
+import { count, plural } from "./plural";
 import { rich } from "../rich";
 import { translated } from "../translated";
 
@@ -93,12 +93,12 @@ export const automation = /* @__PURE__ */ translated("automation", {
   notUsed: "not used",
   grantNotUsed: (unused: number) => `${count(unused, "grant", "grants")} not used`,
   noneOfTheLastRun: (runs: number, code: ReactNode) =>
-    rich`None of the last ${
-      count(runs, "run", "runs")
-    } used ${code}. Fewer permissions mean less risk. A rarely used one may still be needed.`,
+    rich`${
+      plural(runs, "The only run so far did not use", `None of the last ${runs} runs used`)
+    } ${code}. Fewer permissions mean less risk. A rarely used one may still be needed.`,
   removeThemInTheEditor: "Remove them in the editor",
   basedOnTheLatestLive: (runs: number, since: string) =>
-    `Based on the latest ${count(runs, "live run", "live runs")} since ${since}.`,
+    `Based on ${plural(runs, "1 live run", `the latest ${runs} live runs`)} since ${since}.`,
   noLiveRunYetSo: "No live run yet, so usage is unknown.",
   used: "Used",
   notUsedYet: "Not used yet",
