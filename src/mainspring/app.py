@@ -43,6 +43,7 @@ from mainspring.outbound.object_storage.blob_stores import open_blobs
 from mainspring.outbound.telemetry import TelemetryExporter, check_telemetry
 from mainspring.outbound.web_push import PushDelivery, PushSender, contact_of
 from mainspring.registry import ApplicationRegistry, build_registry, read_draft_lifetimes
+from mainspring.runs.answers import AnswerAnnouncer, RunWaiter
 from mainspring.runs.control import RunControl
 from mainspring.runs.dispatch import Dispatcher
 from mainspring.runs.engine import Engine
@@ -129,6 +130,8 @@ class Application:
     hints: HintSender
     dispatcher: Dispatcher
     control: RunControl
+    # Where callers wait for the results of runs.
+    run_waiter: RunWaiter
     workspace_id: UUID = FIRST_WORKSPACE
     embedder: Embedder | None = None
     # Runs scripts; None in an application that only validates them.
@@ -161,6 +164,7 @@ async def open_application(
         stack.push_async_callback(application.egress.aclose)
         stack.push_async_callback(application.mcp_clients.aclose)
         stack.push_async_callback(application.providers.aclose)
+        stack.push_async_callback(application.run_waiter.aclose)
         stack.push_async_callback(application.wakeup_sender.aclose)
         stack.push_async_callback(application.hints.aclose)
         stack.push_async_callback(application.gate.aclose)
@@ -279,6 +283,7 @@ def build_application(
         hints=hints,
         dispatcher=dispatcher,
         control=RunControl(database, wakeup_sender, hints),
+        run_waiter=RunWaiter(database, versions),
         embedder=embedder,
         script_runner=script_runner,
         account_connections=lines,
@@ -366,6 +371,7 @@ def build_worker(
         chance=random.random,
         answers=StepQuestions(application.database).came_to,
         prepare_models=application.providers.prepare,
+        announce=AnswerAnnouncer(application.wakeup_sender).announce,
     )
     found = ear or _build_hint_listener(application)
     worker = Worker(
@@ -493,6 +499,7 @@ def application_services(application: Application) -> ApplicationServices:
             application.database, application.dispatcher, application.vault, application.limits
         ),
         control=application.control,
+        run_waiter=application.run_waiter,
         mcp_connection_service=_mcp_connection_service(application.registry),
         account_connection_service=_account_connection_service(application.registry),
         interactions=_interactions(application),

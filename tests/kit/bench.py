@@ -177,6 +177,7 @@ async def open_bench(database: Database, database_url: str, home: Path) -> Async
     finally:
         await script_runner.aclose()
         await application.gate.aclose()
+        await application.run_waiter.aclose()
         await application.hints.aclose()
         await application.wakeup_sender.aclose()
         await application.egress.aclose()

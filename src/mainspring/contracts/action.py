@@ -65,6 +65,8 @@ class Action:
     asks: bool = False
     # It makes one call that may be held for approval, so its step may wait for the decision.
     holds: bool = False
+    # Its output is the answer to the caller of a webhook that waits.
+    answers: bool = False
 
     @property
     def is_pure(self) -> bool:

@@ -34,6 +34,7 @@ from mainspring.definition.authority_writes import (
     find_added_triggers,
     find_added_writes,
     granted_write,
+    list_answering_steps,
     list_automatic_writes,
     read_enabled_triggers,
     read_writes,
@@ -516,6 +517,7 @@ def _compare_sends(
     if before is not None:
         automatic = frozenset(one.step.pointer for one in after.writes)
         sends = automatic | (after.sends or frozenset())
+        sends |= list_answering_steps(after.starts, after.steps)
         yield from find_added_sends(before.written, after.written, sends)
 
 

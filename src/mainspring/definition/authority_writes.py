@@ -64,6 +64,7 @@ from mainspring.definition.strict_json import encode_canonical, is_same_value
 from mainspring.definition.templates import has_syntax, parse_predicate, parse_template
 from mainspring.definition.tool_patterns import is_pattern, read_agent_grants
 from mainspring.definition.traits import FlattenedStep, flatten_steps
+from mainspring.definition.webhook_answers import WHEN_DONE, read_answer_policy
 
 # Outside writes in product words: what is done, where it goes, by which account, with which text.
 #
@@ -236,6 +237,7 @@ _BUILDERS: Final[Mapping[str, _Builder]] = {
 
 _SCHEDULE: Final = "schedule"
 _WEBHOOK: Final = "webhook"
+_RESPOND: Final = "respond"
 # What becomes of missed moments, the least first; what it is when it is left out; how far back.
 _MISSED: Final = ("skip", "fire_once", "fire_all")
 _USUALLY: Final = "fire_once"
@@ -292,6 +294,7 @@ def find_added_triggers(
     if rate >= was:
         yield from _compare_moments(before, after, now)
     yield from _compare_catch_up(before, after, rate - was, now)
+    yield from _compare_answers(before, after, now)
     others = [one for one in after if one.type != _SCHEDULE]
     for one in others:
         if not any(_opens(known, one) for known in before):
@@ -335,6 +338,33 @@ def _rate_whole(starts: Iterable[EnabledTrigger]) -> Fraction:
 def _times_of(config: Mapping[str, Any]) -> list[Any]:
     """What decides how often a schedule fires."""
     return [config.get(key) for key in (*TIME_KEYS, "except")]
+
+
+def _compare_answers(
+    before: Sequence[EnabledTrigger], after: Sequence[EnabledTrigger], now: str
+) -> Iterator[tuple[str, str]]:
+    """Webhooks whose callers now get results of the run."""
+    known = {_get_answer_mode(one) for one in before}
+    for one in after:
+        mode = _get_answer_mode(one)
+        if mode is not None and mode not in known:
+            shown = "the output of the run" if mode == WHEN_DONE else "what a step answers"
+            yield f"{one.pointer}/config/respond", f"Callers of its webhook{now} get {shown}."
+            return
+
+
+def _get_answer_mode(one: EnabledTrigger) -> str | None:
+    policy = read_answer_policy(one.config)
+    return policy.mode if one.type == _WEBHOOK and policy.waits else None
+
+
+def list_answering_steps(
+    starts: Sequence[EnabledTrigger], steps: Sequence[FlattenedStep]
+) -> frozenset[str]:
+    """The pointers of the steps whose output callers of a webhook get."""
+    if not any(_get_answer_mode(one) for one in starts):
+        return frozenset()
+    return frozenset(one.pointer for one in steps if one.action == _RESPOND)
 
 
 def _compare_catch_up(

@@ -7,7 +7,7 @@ hash.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
@@ -36,6 +36,7 @@ from mainspring.definition.validate import (
     read_holds,
     validate,
 )
+from mainspring.definition.webhook_answers import read_answer_policy
 
 Queue = Literal["fast", "medium", "long"]
 
@@ -100,6 +101,10 @@ class CompiledDefinition:
     execution: Execution
     # The queue of its runs, by the step that takes longest.
     queue: Queue
+    # The ids of the steps that answer the caller of a webhook.
+    answer_steps: frozenset[str] = frozenset()
+    # Whether the callers of one of its webhooks wait for an answer.
+    awaited: bool = False
 
     @property
     def timeout_seconds(self) -> int:
@@ -111,6 +116,20 @@ def _queue_of(steps: Iterable[CompiledStep]) -> Queue:
     if longest < _FAST_SECONDS:
         return "fast"
     return "medium" if longest < _MEDIUM_SECONDS else "long"
+
+
+def _find_answer_steps(steps: Iterable[CompiledStep]) -> Iterator[str]:
+    for step in steps:
+        if step.action is not None and step.action.answers:
+            yield step.step_id
+        yield from _find_answer_steps(step.nested)
+
+
+def _is_awaited(definition: Definition) -> bool:
+    return any(
+        one.type == "webhook" and read_answer_policy(one.config).waits
+        for one in definition.triggers
+    )
 
 
 def compile_program(
@@ -131,6 +150,8 @@ def compile_program(
         approvals=read_approvals(definition.as_dict()),
         execution=definition.execution,
         queue=_queue_of((*steps, *on_failure)),
+        answer_steps=frozenset(_find_answer_steps((*steps, *on_failure))),
+        awaited=_is_awaited(definition),
     )
 
 

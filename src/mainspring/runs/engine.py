@@ -37,6 +37,11 @@ class LoadedVersion:
     tools: Mapping[str, Capability | None] = field(default_factory=dict)
 
 
+def _tell_nobody(run_id: UUID) -> None:
+    """For engines without waiting callers."""
+    del run_id
+
+
 async def _nothing(workspace_id: UUID) -> None:
     """For models that need no preparation."""
     del workspace_id
@@ -59,3 +64,5 @@ class Engine:
     answers: Answers
     # Loads what calling a model needs, for runs of a workspace that may do so.
     prepare_models: Callable[[UUID], Awaitable[None]] = _nothing
+    # Notifies waiting callers after a commit that may answer them.
+    announce: Callable[[UUID], None] = _tell_nobody

@@ -605,9 +605,22 @@ class RunExecution:
         if not accepted:
             raise LeaseLost
         self.engine.hook(f"{point}.after")
+        if self._may_answer():
+            self.engine.announce(self.run.id)
         self.unit = RunCommit(self.run, automation=self.version.name)
         if interrupted and not final:
             raise asyncio.CancelledError
+
+    def _may_answer(self) -> bool:
+        """Whether the rows of this commit are what a waiting caller waits for."""
+        program, run = self.version.program, self.run
+        if run.trigger_type == "webhook":
+            if not program.awaited:
+                return False
+        elif run.trigger_type != "manual":
+            return False
+        answer_steps = program.answer_steps
+        return self.unit.end is not None or any(one.step in answer_steps for one in self.unit.steps)
 
     async def keep_calls(self) -> None:
         """Make the calls of a step durable before it changes anything."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from mainspring.gate.prompting.interactions import InteractionReceiver
     from mainspring.outbound.telemetry import TelemetryExporter
     from mainspring.outbound.web_push import PushSender
+    from mainspring.runs.answers import RunWaiter
     from mainspring.runs.control import RunControl
     from mainspring.runs.dispatch import Dispatcher
     from mainspring.runs.rows import Watcher
@@ -54,6 +55,8 @@ class ApplicationServices:
     # Where webhooks are taken in; whoever opens it for calls closes it.
     webhook_receiver: WebhookReceiver
     control: RunControl
+    # Where callers wait for the results of runs.
+    run_waiter: RunWaiter
     # Where the servers of tools are connected.
     mcp_connection_service: McpConnectionService
     # Where members connect their accounts.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from mainspring.contracts.trigger import TriggerKind
+from mainspring.definition.webhook_answers import MOST_WAIT_SECONDS, WAIT_SECONDS
 from mainspring.triggers.webhook_signatures import CUSTOM, PROVIDERS
 
 _SECRET_NAME: Final[dict[str, Any]] = {
@@ -127,6 +128,22 @@ CONFIG_SCHEMA: Final[dict[str, Any]] = {
             "examples": [{"branch": "$.ref", "author": "$.head_commit.author.name"}],
         },
         "auth": _AUTH,
+        "respond": {
+            "title": "Answer",
+            "description": "What callers get. immediately: a receipt, as soon as the run is "
+            "recorded. when_done: the output of the run. by_step: the answer of a respond step.",
+            "enum": ["immediately", "when_done", "by_step"],
+            "default": "immediately",
+        },
+        "respond_within": {
+            "title": "Answer within",
+            "description": "How many seconds a caller waits for the answer; after that it gets "
+            "202 and the address of the run, which continues.",
+            "type": "integer",
+            "minimum": 1,
+            "maximum": MOST_WAIT_SECONDS,
+            "default": WAIT_SECONDS,
+        },
         "events": {
             "title": "Events",
             "description": "The events that start a run, by the name that the sender gives them; "
@@ -168,6 +185,7 @@ CONFIG_SCHEMA: Final[dict[str, Any]] = {
             "events": ["push"],
             "input_mapping": {"branch": "$.body.ref"},
         },
+        {"respond": "by_step", "respond_within": 10},
     ],
     "x-mainspring-anti-examples": [
         {"value": {"input_mapping": ["$.ref"]}, "reason": "a path without a name for it"},

@@ -391,6 +391,19 @@ def _script(step: StepView, names: Names) -> StepDescription:
     return StepDescription(f"runs a program of {lines}")
 
 
+def _respond(step: StepView, names: Names) -> StepDescription:
+    for key, words in (
+        ("redirect", "sends the caller of the webhook to "),
+        ("artifact", "answers the caller of the webhook with the file "),
+    ):
+        if key in step.config:
+            return StepDescription(f"{words}{_value(step, names, key)}")
+    content = "template" if "template" in step.config else "body"
+    return StepDescription(
+        "answers the caller of the webhook", _maybe(step, names, content, " with ")
+    )
+
+
 def _rows(verb: str) -> Callable[[StepView, Names], StepDescription]:
     def tell(step: StepView, names: Names) -> StepDescription:
         once = _maybe(step, names, "dedupe_key_field", ", each once by its field ")
@@ -430,6 +443,7 @@ _TOLD: Final[Mapping[str, Callable[[StepView, Names], StepDescription]]] = {
     "delay": _delay,
     "script": _script,
     "transform_data": _build_describer("computes a value", ("output", " from ")),
+    "respond": _respond,
     "notification": _message,
     "inbox.post_notification": _message,
     "automation_llm_complete": lambda step, names: StepDescription(

@@ -68,7 +68,11 @@ def describe_trigger(trigger: TriggerView, names: Names) -> str:
         case "schedule":
             return describe_config(config)
         case "webhook":
-            return "whenever its webhook is called" + _describe_signature(config)
+            return (
+                "whenever its webhook is called"
+                + _describe_signature(config)
+                + _ANSWER_WORDS.get(str(config.get("respond")), "")
+            )
         case "event":
             return f"whenever {_event(config)} is published{_describe_filter(config)}"
         case "board_change":
@@ -85,6 +89,12 @@ _AUTH_WORDS: Final = {
     "basic": " with a user name and password",
     "header": " with a secret header",
     "standard_webhooks": " with a signature",
+}
+
+
+_ANSWER_WORDS: Final = {
+    "when_done": ", which answers with the output of the run",
+    "by_step": ", which answers with the result of a step",
 }
 
 

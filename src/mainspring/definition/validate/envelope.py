@@ -57,6 +57,7 @@ from mainspring.definition.validate.outline import (
     StepOutline,
     TriggerOutline,
 )
+from mainspring.definition.webhook_answers import BY_STEP, read_answer_policy
 
 # Inputs: the schema is usable, and its defaults match it.
 
@@ -528,6 +529,43 @@ def check_triggers(
             _check_config(trigger, place, sheet)
         if place.inputs_schema is not None:
             _check_inputs(trigger, place.inputs_schema, place.limits, sheet)
+    _check_answers(outline, sheet)
+
+
+def _check_answers(outline: DefinitionOutline, sheet: FindingCollector) -> None:
+    """A webhook that waits for a step has one, and a step that answers has a caller."""
+    steps = [one for one in outline.steps() if one.known is not None and one.known.answers]
+    webhooks = [one for one in outline.triggers if one.type == "webhook"]
+    policies = [read_answer_policy(one.config or {}) for one in webhooks]
+    for webhook, policy in zip(webhooks, policies, strict=True):
+        at = join_pointer(webhook.pointer, "config")
+        if policy.mode == BY_STEP and not steps:
+            sheet.wrong(
+                join_pointer(at, "respond"),
+                "The webhook waits for a respond step, and the plan has none.",
+                "no_respond_step",
+                "Add a respond step, or write when_done to answer with the run's output.",
+            )
+        if "respond_within" in (webhook.config or {}) and not policy.waits:
+            sheet.doubtful(
+                join_pointer(at, "respond_within"),
+                "The webhook answers immediately, so this has no effect.",
+                "respond_within_without_effect",
+                "Set respond to when_done or by_step, or leave respond_within out.",
+            )
+    if any(policy.waits for policy in policies):
+        return
+    for step in steps:
+        sheet.doubtful(
+            join_pointer(step.pointer, "action"),
+            "No webhook waits for this answer."
+            if webhooks
+            else "Only a webhook has a caller to answer, and there is no webhook trigger.",
+            "respond_without_caller",
+            "Set respond: by_step on the webhook trigger."
+            if webhooks
+            else "Add a webhook trigger with respond: by_step, or remove this step.",
+        )
 
 
 def _check_type(

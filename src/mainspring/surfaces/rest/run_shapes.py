@@ -29,6 +29,18 @@ class Accepted(_Shape):
     reason: str | None = Field(None, description="Why it did not start, if it did not.")
 
 
+class Finished(_Shape):
+    """A run that has ended while its caller waited."""
+
+    run_id: UUID
+    status: RunStatus
+    reason: str | None
+    outcome: str | None
+    output: Any = Field(description="The output of its last step.")
+    error: Any = Field(description="Why it failed, if it did.")
+    url: str = Field(description="Where to read the run.")
+
+
 class RunState(_Shape):
     """What was asked for is on its way."""
 

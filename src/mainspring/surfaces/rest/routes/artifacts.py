@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from datetime import datetime
 from typing import Annotated, Any, Final
-from urllib.parse import quote
 from uuid import UUID
 
 from fastapi import APIRouter, Query, Request
@@ -18,6 +17,7 @@ from starlette.responses import Response
 from mainspring.contracts.roles import Permission
 from mainspring.runs.history import find_run
 from mainspring.store.database import WorkspaceDatabase
+from mainspring.surfaces.rest.answers import disposition
 from mainspring.surfaces.rest.auth import BrowserSessionPolicy, SignedIn, check_role, reader_of
 from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
 from mainspring.surfaces.rest.problems import problems
@@ -251,14 +251,6 @@ def _file(artifact: Artifact, content: bytes) -> Response:
             "Cache-Control": "private, no-store",
         },
     )
-
-
-def disposition(name: str) -> str:
-    """The Content-Disposition of a file: ASCII for old clients, exact for others (RFC 6266)."""
-    plain = "".join(sign if sign.isascii() and sign.isprintable() else "_" for sign in name)
-    for sign in '"\\%/':
-        plain = plain.replace(sign, "_")
-    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
 
 
 def describe_artifact(artifact: Artifact) -> dict[str, Any]:

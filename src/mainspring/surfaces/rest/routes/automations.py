@@ -31,6 +31,11 @@ from mainspring.recipes.compiling.compiler import compile_bare_definition, is_ba
 from mainspring.runs.run_requests import RunRequest as Wish
 from mainspring.store.audit import AuditRecord, build_audit_record
 from mainspring.store.database import Connection
+from mainspring.surfaces.rest.answers import (
+    MOST_PREFERRED_SECONDS,
+    read_preferred_wait,
+    wait_for_result,
+)
 from mainspring.surfaces.rest.auth import AuthenticatedCaller, SignedIn, check_role
 from mainspring.surfaces.rest.automation_shapes import (
     AgreedShape,
@@ -59,7 +64,7 @@ from mainspring.surfaces.rest.request_bodies import (
 from mainspring.surfaces.rest.route_access import needs
 from mainspring.surfaces.rest.router import PREFIX, router
 from mainspring.surfaces.rest.routes.runs import answer_accepted
-from mainspring.surfaces.rest.run_shapes import Accepted
+from mainspring.surfaces.rest.run_shapes import Accepted, Finished
 from mainspring.surfaces.services import ApplicationServices
 from mainspring.triggers.trigger_changes import change
 from mainspring.workspace.audit import describe_save, is_unchanged
@@ -100,6 +105,20 @@ from mainspring.workspace.workspace_validation import (
 _ONE: Final = "/automations/{automation_id}"
 # How long a second request with the same idempotency key returns the first one's run.
 _KEY_LIFETIME: Final = timedelta(hours=24)
+_PREFER: Final[dict[str, Any]] = {
+    "name": "Prefer",
+    "in": "header",
+    "required": False,
+    "description": f"wait=N: wait up to N seconds, {MOST_PREFERRED_SECONDS} at most, for the end "
+    "of the run (RFC 7240).",
+    "schema": {"type": "string", "examples": ["wait=30"]},
+}
+_APPLIED: Final[dict[str, Any]] = {
+    "Preference-Applied": {
+        "description": "The wait that was applied.",
+        "schema": {"type": "string"},
+    }
+}
 DIGEST: Final = "^[0-9a-f]{64}$"
 _ETAG: Final = re.compile(r'"([1-9][0-9]{0,8})"')
 DEFINITION: Final = takes_schema(
@@ -517,10 +536,15 @@ def _running(made: APIRouter, services: ApplicationServices) -> None:
     @made.post(
         f"{_ONE}/run",
         summary="Run an automation now, also while it is paused",
+        description="With 'Prefer: wait=N' the answer waits up to N seconds for the end of the "
+        "run: 200 with its output, or 202 if it takes longer.",
         response_model=Accepted,
         status_code=202,
-        responses=problems(409),
-        openapi_extra={**may_take(RunNow), "parameters": [KEY_HEADER]},
+        responses={
+            200: {"model": Finished, "headers": _APPLIED, "description": "The run has ended."},
+            **problems(409),
+        },
+        openapi_extra={**may_take(RunNow), "parameters": [KEY_HEADER, _PREFER]},
     )
     @needs(Permission.RUN)
     async def run_automation(automation_id: UUID, request: Request, caller: SignedIn) -> JsonAnswer:
@@ -535,10 +559,48 @@ def _running(made: APIRouter, services: ApplicationServices) -> None:
         dispatched = await services.dispatcher.dispatch(_keyed(wish, key, body, services))
         caller.detail["run_id"] = str(dispatched.run_id)
         await caller.database.note()
-        answer = answer_accepted(services, dispatched.run_id, dispatched.status, dispatched.reason)
+        seconds = read_preferred_wait(request)
+        answer = None
+        if seconds is not None:
+            answer = await _wait_for_end(services, request, caller, dispatched.run_id, seconds)
+        if answer is None:
+            answer = answer_accepted(
+                services, dispatched.run_id, dispatched.status, dispatched.reason
+            )
+        if seconds is not None:
+            answer.headers["Preference-Applied"] = f"wait={seconds}"
         if dispatched.existed:
             answer.headers[REPLAY] = "true"
         return answer
+
+
+async def _wait_for_end(
+    services: ApplicationServices,
+    request: Request,
+    caller: AuthenticatedCaller,
+    run_id: UUID,
+    seconds: int,
+) -> JsonAnswer | None:
+    """The run and its output once it has ended; None when that takes too long."""
+    if services.run_waiter.is_full:
+        return None
+    with services.run_waiter.expect(caller.workspace_id, run_id, seconds, exists=True) as expected:
+        result = await wait_for_result(request, expected, seconds)
+    if result is None:
+        return None
+    url = f"{services.settings.address}{PREFIX}/runs/{run_id}"
+    if not result.final:
+        return answer_accepted(services, run_id, result.status, result.reason)
+    shown = {
+        "run_id": run_id,
+        "status": result.status,
+        "reason": result.reason,
+        "outcome": result.outcome,
+        "output": result.output,
+        "error": result.error,
+        "url": url,
+    }
+    return JsonAnswer(shown, headers={"Location": url})
 
 
 def _keyed(wish: Wish, key: str | None, body: RunNow, services: ApplicationServices) -> Wish:

@@ -11,6 +11,7 @@ before the body is read. Only authenticated callers learn what is wrong with the
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -24,6 +25,9 @@ from starlette.responses import Response
 
 from mainspring.contracts.errors import Conflict, InternalError, Invalid, Problem, TooLarge
 from mainspring.definition.strict_json import read_json
+from mainspring.definition.webhook_answers import BY_STEP, AnswerPolicy, read_answer_policy
+from mainspring.runs.rows import FINAL
+from mainspring.surfaces.rest.answers import AnswerBuilder, wait_for_result
 from mainspring.surfaces.rest.idempotency import KEY_HEADER, REPLAY
 from mainspring.surfaces.rest.middleware import close
 from mainspring.surfaces.rest.problems import MEDIA_TYPE, mask_path, problem_answer, problems
@@ -46,6 +50,7 @@ if TYPE_CHECKING:
 
     from mainspring.contracts.limits import Limits
     from mainspring.triggers import webhook_receiver as receivers
+    from mainspring.workspace.webhooks import WebhookTrigger
 
 _LONGEST_SLUG: Final = 64
 _BODY: Final = {
@@ -76,6 +81,8 @@ _HEADERS: Final = {
         "schema": {"type": "string", "enum": ["true"]},
     },
 }
+
+_AT_ONCE: Final = AnswerPolicy()
 
 Fire = Callable[[Request], Awaitable[Response]]
 
@@ -177,36 +184,27 @@ def _straight(fire: Fire) -> Any:
 
 
 def _by_token(services: ApplicationServices) -> Fire:
-    address = services.settings.address
-
     async def fire(request: Request) -> Response:
         shown = _headers(request.scope)
         digest = hash_webhook_token(_bearer(shown[b"authorization"]))
-        answer = await _receive_webhook(services, request, shown, digest, "")
-        return _respond(answer, address, request.scope)
+        return await _receive_webhook(services, request, shown, digest, "")
 
     return fire
 
 
 def _by_url(services: ApplicationServices) -> Fire:
-    address = services.settings.address
-
     async def fire(request: Request) -> Response:
         digest = hash_webhook_token(request.path_params["token"].encode())
         shown = _headers(request.scope)
-        answer = await _receive_webhook(services, request, shown, digest, "", in_url=True)
-        return _respond(answer, address, request.scope)
+        return await _receive_webhook(services, request, shown, digest, "", in_url=True)
 
     return fire
 
 
 def _by_signature(services: ApplicationServices) -> Fire:
-    address = services.settings.address
-
     async def fire(request: Request) -> Response:
         slug, shown = request.path_params["slug"][:_LONGEST_SLUG], _headers(request.scope)
-        answer = await _receive_webhook(services, request, shown, None, slug)
-        return _respond(answer, address, request.scope)
+        return await _receive_webhook(services, request, shown, None, slug)
 
     return fire
 
@@ -219,7 +217,7 @@ async def _receive_webhook(
     slug: str,
     *,
     in_url: bool = False,
-) -> receivers.WebhookReceipt | Mapping[str, Any]:
+) -> Response:
     receiver = services.webhook_receiver
     incoming = await receiver.receive(
         WebhookRequest(
@@ -236,7 +234,62 @@ async def _receive_webhook(
     close(request.scope, receiver.get_retry_delay(incoming))
     incoming = await _read(receiver, request, shown, services.limits, incoming)
     reply = await receiver.answer_handshake(incoming)
-    return await receiver.take(incoming) if reply is None else reply
+    address = services.settings.address
+    if reply is not None:
+        return _respond(reply, address, request.scope)
+    webhook = incoming.webhook
+    policy = _AT_ONCE if webhook is None else read_answer_policy(webhook.config)
+    if webhook is None or not policy.waits or services.run_waiter.is_full:
+        return _respond(await receiver.take(incoming), address, request.scope)
+    return await _take_and_wait(services, request, incoming, webhook, policy)
+
+
+async def _take_and_wait(
+    services: ApplicationServices,
+    request: Request,
+    incoming: WebhookRequest,
+    webhook: WebhookTrigger,
+    policy: AnswerPolicy,
+) -> Response:
+    """Record the request like any other, then wait for the answer of its run."""
+    waiter, address = services.run_waiter, services.settings.address
+    ends = time.monotonic() + policy.seconds
+    by_step = policy.mode == BY_STEP
+    # Expected before it is recorded: a fast run may end before the receipt is here.
+    with waiter.expect(
+        webhook.workspace_id, incoming.run_id, policy.seconds, by_step=by_step
+    ) as expected:
+        receipt = await services.webhook_receiver.take(incoming)
+        if receipt.problem is not None or (receipt.status in FINAL and not receipt.repeated):
+            # It was not started.
+            return _respond(receipt, address, request.scope)
+        left = max(ends - time.monotonic(), 0.0)
+        if receipt.run_id == incoming.run_id:
+            result = await wait_for_result(request, expected, left)
+        else:
+            with waiter.expect(
+                webhook.workspace_id, receipt.run_id, left, by_step=by_step, exists=True
+            ) as earlier:
+                result = await wait_for_result(request, earlier, left)
+    if result is None or not (result.final or (by_step and result.answer is not None)):
+        status = receipt.status if result is None else result.status
+        return _respond(replace(receipt, status=status), address, request.scope)
+    if result.status == "skipped":
+        skipped = replace(receipt, status=result.status, reason=result.reason)
+        return _respond(skipped, address, request.scope)
+    url = f"{address}{PREFIX}/runs/{receipt.run_id}"
+    answer = await AnswerBuilder(services).build(
+        webhook.workspace_id,
+        webhook.automation_id,
+        receipt.run_id,
+        result,
+        url,
+        request.scope,
+        by_step=by_step,
+    )
+    if receipt.repeated:
+        answer.headers[REPLAY] = "true"
+    return answer
 
 
 def _public_url(address: str, scope: Scope) -> str:
