@@ -1,4 +1,4 @@
-"""The webhook trigger: a POST request whose body is mapped to inputs."""
+"""The webhook trigger: a request whose body is mapped to inputs."""
 
 from __future__ import annotations
 
@@ -128,6 +128,37 @@ CONFIG_SCHEMA: Final[dict[str, Any]] = {
             "examples": [{"branch": "$.ref", "author": "$.head_commit.author.name"}],
         },
         "auth": _AUTH,
+        "methods": {
+            "title": "Methods",
+            "description": "The HTTP methods that start a run. The query of a GET is its body.",
+            "type": "array",
+            "items": {"enum": ["GET", "POST", "PUT", "PATCH", "DELETE"]},
+            "minItems": 1,
+            "uniqueItems": True,
+            "default": ["POST"],
+        },
+        "cors": {
+            "title": "CORS",
+            "description": "The web pages whose scripts may call the webhook and read its answer.",
+            "type": "object",
+            "required": ["origins"],
+            "additionalProperties": False,
+            "properties": {
+                "origins": {
+                    "description": "Origins such as https://example.com, or * for all.",
+                    "type": "array",
+                    "items": {
+                        "type": "string",
+                        "pattern": "^(\\*|https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?)$",
+                        "maxLength": 200,
+                        "x-mainspring-says": "An origin is a scheme and a host, without a path, "
+                        "such as https://example.com, or *.",
+                    },
+                    "minItems": 1,
+                    "maxItems": 50,
+                }
+            },
+        },
         "respond": {
             "title": "Answer",
             "description": "What callers get. immediately: a receipt, as soon as the run is "
@@ -186,6 +217,11 @@ CONFIG_SCHEMA: Final[dict[str, Any]] = {
             "input_mapping": {"branch": "$.body.ref"},
         },
         {"respond": "by_step", "respond_within": 10},
+        {
+            "auth": {"type": "secret_url"},
+            "methods": ["GET", "POST"],
+            "cors": {"origins": ["https://example.com"]},
+        },
     ],
     "x-mainspring-anti-examples": [
         {"value": {"input_mapping": ["$.ref"]}, "reason": "a path without a name for it"},

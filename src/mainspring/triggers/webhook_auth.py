@@ -600,6 +600,19 @@ class WebhookAuthenticator:
             raise self._refused(request)
         return webhook
 
+    async def look_up(self, request: WebhookRequest) -> WebhookTrigger | None:
+        """The webhook at the address of a request, which is not authenticated."""
+        if self._unauthenticated_rate.get_retry_delay(request.source):
+            return None
+        try:
+            async with asyncio.timeout(RECEIPT_SECONDS):
+                webhook = await self._callers.find(request.source)
+        except TimeoutError:
+            raise receipt_timeout_error() from None
+        if webhook is None:
+            self._unauthenticated_rate.take(request.source)
+        return webhook
+
     async def again(self, request: WebhookRequest) -> WebhookRequest:
         """The same request for the webhook as it is now."""
         webhook = await self.find(request, fresh=True)

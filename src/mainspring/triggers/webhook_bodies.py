@@ -70,6 +70,24 @@ def _guess(raw: bytes, limits: Limits) -> ParsedBody:
         return _decode_text(raw, "")
 
 
+POST_ONLY: Final = ("POST",)
+
+
+def read_methods(config: Mapping[str, Any]) -> Sequence[str]:
+    """The methods that start a run."""
+    return config.get("methods") or POST_ONLY
+
+
+def read_origins(config: Mapping[str, Any]) -> Sequence[str]:
+    """The origins of the pages whose scripts may call the webhook."""
+    return (config.get("cors") or {}).get("origins", ())
+
+
+def parse_lenient_json(raw: bytes, limits: Limits) -> Any:
+    """A JSON body; what is unusual in its form is normalized."""
+    return _parse_json(raw, limits).value
+
+
 def build_payload(request: ReceivedRequest, auth: WebhookAuth, body: ParsedBody) -> dict[str, Any]:
     """The request as a run sees it, without the caller's credentials."""
     hidden = set(_CREDENTIALS)
@@ -79,7 +97,7 @@ def build_payload(request: ReceivedRequest, auth: WebhookAuth, body: ParsedBody)
         event = auth.provider.event.find(request.headers, body.value)
     payload: dict[str, Any] = {
         "method": request.method,
-        "query": _read_query(request.url),
+        "query": read_query(request.url),
         "headers": {
             name: _clean(value) for name, value in request.headers.items() if name not in hidden
         },
@@ -92,7 +110,7 @@ def build_payload(request: ReceivedRequest, auth: WebhookAuth, body: ParsedBody)
     return payload
 
 
-def _read_query(url: str) -> dict[str, Any]:
+def read_query(url: str) -> dict[str, Any]:
     try:
         return _collect(
             parse_qsl(urlsplit(url).query, keep_blank_values=True, max_num_fields=_MOST_FIELDS)

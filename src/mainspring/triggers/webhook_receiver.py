@@ -57,7 +57,14 @@ from mainspring.triggers.webhook_auth import (
     too_many_requests_error,
     unknown_webhook,
 )
-from mainspring.triggers.webhook_signatures import has_auth, read_auth
+from mainspring.triggers.webhook_bodies import read_methods, read_origins
+from mainspring.triggers.webhook_signatures import (
+    HandshakeReply,
+    answer_subscription,
+    answer_validation,
+    has_auth,
+    read_auth,
+)
 from mainspring.workspace.vault import Vault
 from mainspring.workspace.webhooks import WebhookTrigger
 
@@ -247,12 +254,37 @@ class WebhookReceiver:
             await self._authenticator.check_signature(request, webhook)
             await self._authenticator.charge(webhook)
 
-    async def answer_handshake(self, request: WebhookRequest) -> Mapping[str, Any] | None:
+    async def find_cors(self, request: WebhookRequest) -> tuple[Sequence[str], Sequence[str]]:
+        """The origins and methods of a webhook, for a request without credentials."""
+        self._check_waiting()
+        webhook = await self._authenticator.look_up(request)
+        if webhook is None:
+            return (), ()
+        return read_origins(webhook.config), read_methods(webhook.config)
+
+    async def answer_subscription(self, request: WebhookRequest) -> HandshakeReply | None:
+        """The response to an unsigned request that confirms a subscription."""
+        self._check_waiting()
+        webhook = await self._authenticator.look_up(request)
+        provider = None if webhook is None else read_auth(webhook.config).provider
+        if webhook is None or provider is None or not provider.subscribes:
+            return None
+        secrets = await self._authenticator.read_secrets(webhook)
+        return answer_subscription(request.url, secrets)
+
+    async def answer_handshake(
+        self, request: WebhookRequest
+    ) -> HandshakeReply | Mapping[str, Any] | None:
         """The response to a request that starts no run: a handshake, or an unwanted event."""
         webhook = request.webhook
         if webhook is None or not has_auth(webhook.config):
             return None
-        provider = read_auth(webhook.config).provider
+        auth = read_auth(webhook.config)
+        if auth.type == "secret_url":
+            found = answer_validation(request.url, request.value["body"])
+            if found is not None:
+                return found
+        provider = auth.provider
         if provider is not None and provider.handshake is not None:
             secrets = await self._authenticator.read_secrets(webhook)
             body = request.value["body"]

@@ -271,9 +271,10 @@ def _join_form(request: ReceivedRequest) -> bytes | None:
 
 @dataclass(frozen=True, slots=True)
 class HandshakeReply:
-    """The JSON that answers a handshake."""
+    """The JSON, or the plain text, that answers a handshake."""
 
     body: Mapping[str, Any]
+    text: str | None = None
 
 
 Handshake = Callable[[Mapping[str, str], Any, str], HandshakeReply | None]
@@ -305,6 +306,37 @@ def _answer_github(headers: Mapping[str, str], body: Any, secret: str) -> Handsh
     return HandshakeReply({"event": "ping"}) if headers.get("x-github-event") == "ping" else None
 
 
+# Handshakes that are not signed. The sender proves that it knows a secret in another way, or the
+# address itself is secret.
+
+_CHALLENGE: Final = re.compile(r"[\x20-\x7e]{1,2000}")
+
+
+def answer_subscription(url: str, secrets: Sequence[str]) -> HandshakeReply | None:
+    """Meta's subscription: the verify token is one of the webhook's secrets."""
+    query = parse_qs(urlsplit(url).query, max_num_fields=100)
+    mode, token, challenge = (
+        (query.get(f"hub.{name}") or [""])[0] for name in ("mode", "verify_token", "challenge")
+    )
+    matches = [hmac.compare_digest(token.encode(), secret.encode()) for secret in secrets]
+    if mode != "subscribe" or not any(matches) or not _CHALLENGE.fullmatch(challenge):
+        return None
+    return HandshakeReply({}, challenge)
+
+
+def answer_validation(url: str, body: Any) -> HandshakeReply | None:
+    """Handshakes at a secret address: Microsoft Graph's token, and monday.com's challenge."""
+    query = parse_qs(urlsplit(url).query, max_num_fields=100)
+    token = (query.get("validationToken") or [""])[0]
+    if _CHALLENGE.fullmatch(token):
+        return HandshakeReply({}, token)
+    if isinstance(body, Mapping) and body.keys() == {"challenge"}:
+        challenge = body["challenge"]
+        if isinstance(challenge, str) and _CHALLENGE.fullmatch(challenge):
+            return HandshakeReply({"challenge": challenge})
+    return None
+
+
 def _as_object(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
@@ -322,6 +354,8 @@ class Provider:
     # The largest body that the provider sends, where it is more than the default limit.
     most_bytes: int | None = None
     handshake: Handshake | None = None
+    # Whether a subscription is confirmed by an unsigned GET with the query hub.challenge.
+    subscribes: bool = False
     # Whether equal signed bodies are one delivery, because there is no delivery id.
     identified_by_body: bool = False
 
@@ -446,6 +480,7 @@ PROVIDERS: Final[Mapping[str, Provider]] = MappingProxyType(
             "Meta (Facebook, Instagram, WhatsApp)",
             (SignatureScheme("x-hub-signature-256", prefix="sha256="),),
             event=Lookup(body=("object",)),
+            subscribes=True,
             identified_by_body=True,
         ),
         "notion": Provider(

@@ -30,9 +30,15 @@ METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", 
 # Every address that is open to everybody. A route that is added here needs a reason.
 PUBLIC = {
     # Outside systems have a token or a signature of their own.
-    ("POST", "/api/v1/automations/{automation_id}/fire"),
-    ("POST", "/api/v1/automations/{automation_id}/hooks/{slug}"),
-    ("POST", "/api/v1/hooks/{token}"),
+    *(
+        (method, path)
+        for path in (
+            "/api/v1/automations/{automation_id}/fire",
+            "/api/v1/automations/{automation_id}/hooks/{slug}",
+            "/api/v1/hooks/{token}",
+        )
+        for method in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+    ),
     # Slack signs its requests with the workspace's signing secret.
     ("POST", "/api/v1/integrations/slack/interactions/{workspace_id}"),
     # A signed link is handed on to people without a token.

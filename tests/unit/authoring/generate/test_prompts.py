@@ -19,7 +19,7 @@ from tests.kit.author_model import (
     wish_for,
 )
 
-MOST_BYTES = 27_000
+MOST_BYTES = 28_500
 SYSTEM = system_text(WORDS, "data-0")
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
@@ -22,12 +22,12 @@ from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Route
 
 from mainspring.contracts.errors import Conflict, InternalError, Invalid, Problem, TooLarge
-from mainspring.definition.strict_json import read_json
 from mainspring.definition.webhook_answers import BY_STEP, AnswerPolicy, read_answer_policy
 from mainspring.runs.rows import FINAL
-from mainspring.surfaces.rest.answers import AnswerBuilder, wait_for_result
+from mainspring.surfaces.rest.answers import RUN_HEADER, AnswerBuilder, wait_for_result
 from mainspring.surfaces.rest.idempotency import KEY_HEADER, REPLAY
 from mainspring.surfaces.rest.middleware import close
 from mainspring.surfaces.rest.problems import MEDIA_TYPE, mask_path, problem_answer, problems
@@ -41,8 +41,16 @@ from mainspring.triggers.webhook_auth import (
     is_rate_limit,
     unknown_webhook,
 )
-from mainspring.triggers.webhook_bodies import build_payload, parse_body
-from mainspring.triggers.webhook_signatures import has_auth, read_auth
+from mainspring.triggers.webhook_bodies import (
+    ParsedBody,
+    build_payload,
+    parse_body,
+    parse_lenient_json,
+    read_methods,
+    read_origins,
+    read_query,
+)
+from mainspring.triggers.webhook_signatures import HandshakeReply, has_auth, read_auth
 from mainspring.workspace.webhooks import hash_webhook_token
 
 if TYPE_CHECKING:
@@ -83,6 +91,10 @@ _HEADERS: Final = {
 }
 
 _AT_ONCE: Final = AnswerPolicy()
+_OTHER_METHODS: Final = ("GET", "PUT", "PATCH", "DELETE", "OPTIONS")
+_WITHOUT_BODY: Final = frozenset({"GET", "OPTIONS"})
+_PREFLIGHT_SECONDS: Final = "600"
+_READABLE: Final = f"Location, {REPLAY}, {RUN_HEADER}, Retry-After"
 
 Fire = Callable[[Request], Awaitable[Response]]
 
@@ -100,7 +112,21 @@ def routes(services: ApplicationServices) -> APIRouter:
         if not isinstance(route, APIRoute):
             raise InternalError("A webhook's route is not described.")
         route.app = _straight(served[route.name])
+    for route in list(made.routes):
+        assert isinstance(route, APIRoute)
+        # The document names the usual method; a trigger may declare others.
+        endpoint = public(_serve_other_methods(served[route.name]))
+        other = Route(route.path, endpoint, methods=_OTHER_METHODS, include_in_schema=False)
+        other.app = _straight(served[route.name])
+        made.routes.append(other)
     return made
+
+
+def _serve_other_methods(fire: Fire) -> Fire:
+    async def serve_webhook(request: Request) -> Response:
+        return await fire(request)
+
+    return serve_webhook
 
 
 def _describe(made: APIRouter) -> None:
@@ -219,20 +245,96 @@ async def _receive_webhook(
     in_url: bool = False,
 ) -> Response:
     receiver = services.webhook_receiver
-    incoming = await receiver.receive(
-        WebhookRequest(
-            None if in_url else _id(request.path_params["automation_id"]),
-            digest,
-            slug,
-            method=request.method,
-            url=_public_url(services.settings.address, request.scope),
-            raw_headers=request.scope["headers"],
-            in_url=in_url,
-            idempotency_keys=shown[b"idempotency-key"],
-        )
+    asked = WebhookRequest(
+        None if in_url else _id(request.path_params["automation_id"]),
+        digest,
+        slug,
+        method=request.method,
+        url=_public_url(services.settings.address, request.scope),
+        raw_headers=request.scope["headers"],
+        in_url=in_url,
+        idempotency_keys=shown[b"idempotency-key"],
     )
+    if request.method == "OPTIONS":
+        return await _answer_preflight(receiver, request, asked)
+    if request.method == "GET" and b"hub.challenge=" in request.scope["query_string"]:
+        reply = await receiver.answer_subscription(asked)
+        if reply is not None:
+            return _respond(reply, services.settings.address, request.scope)
+    incoming = await receiver.receive(asked)
+    config = {} if incoming.webhook is None else incoming.webhook.config
+    origins = read_origins(config)
+    if not origins:
+        return await _answer_webhook(services, request, shown, incoming, config)
+    try:
+        answer = await _answer_webhook(services, request, shown, incoming, config)
+    except Problem as problem:
+        # A page reads problems too.
+        answer = problem_answer(problem, request.scope)
+    return _allow_origin(answer, request, origins)
+
+
+async def _answer_preflight(
+    receiver: receivers.WebhookReceiver, request: Request, asked: WebhookRequest
+) -> Response:
+    """What a browser asks before a script of a page calls a webhook; it sends no credentials.
+
+    At the address for tokens the webhook is only known by its token, so a preflight finds nothing.
+    """
+    origins, methods = await receiver.find_cors(asked)
+    answer = _allow_origin(Response(status_code=204), request, origins)
+    if "Access-Control-Allow-Origin" in answer.headers:
+        answer.headers["Access-Control-Allow-Methods"] = ", ".join(methods)
+        asked_headers = request.headers.get("access-control-request-headers", "")
+        if asked_headers:
+            answer.headers["Access-Control-Allow-Headers"] = asked_headers[:1_000]
+        answer.headers["Access-Control-Max-Age"] = _PREFLIGHT_SECONDS
+    return answer
+
+
+def _allow_origin(answer: Response, request: Request, origins: Sequence[str]) -> Response:
+    """Let scripts of the listed origins read the answer; cookies are never part of it."""
+    if not origins:
+        return answer
+    origin = request.headers.get("origin")
+    if "*" in origins:
+        answer.headers["Access-Control-Allow-Origin"] = "*"
+    else:
+        answer.headers["Vary"] = "Origin"
+        if origin in origins:
+            answer.headers["Access-Control-Allow-Origin"] = origin
+    if "Access-Control-Allow-Origin" in answer.headers:
+        answer.headers["Access-Control-Expose-Headers"] = _READABLE
+    return answer
+
+
+def _refuse_method(request: Request, methods: Sequence[str]) -> Response:
+    problem = Invalid(
+        f"This webhook is not called with {request.method}.",
+        code="wrong_method",
+        suggestion=f"Use {' or '.join(methods)}, or add the method to the trigger's methods.",
+    )
+    answer = problem_answer(problem, request.scope, 405)
+    answer.headers["Allow"] = ", ".join(methods)
+    return answer
+
+
+async def _answer_webhook(
+    services: ApplicationServices,
+    request: Request,
+    shown: dict[bytes, list[str]],
+    incoming: WebhookRequest,
+    config: Mapping[str, Any],
+) -> Response:
+    """The response to an authenticated caller; one who signs is authenticated by the body."""
+    receiver = services.webhook_receiver
     close(request.scope, receiver.get_retry_delay(incoming))
+    methods = read_methods(config)
+    if request.method not in methods and not read_auth(config).signs_body:
+        return _refuse_method(request, methods)
     incoming = await _read(receiver, request, shown, services.limits, incoming)
+    if request.method not in methods:
+        return _refuse_method(request, methods)
     reply = await receiver.answer_handshake(incoming)
     address = services.settings.address
     if reply is not None:
@@ -325,6 +427,12 @@ async def _read(
             size=len(raw),
         )
         await webhook_receiver.admit(webhook_request)
+        if request.method in _WITHOUT_BODY and not raw:
+            body = ParsedBody(read_query(webhook_request.url))
+            payload = body.value
+            if has_auth(config):
+                payload = build_payload(webhook_request.as_received(), auth, body)
+            return replace(webhook_request, value=payload)
         if has_auth(config):
             content_type = request.headers.get("content-type", "")
             body = await asyncio.to_thread(parse_body, raw, content_type, limits)
@@ -357,8 +465,8 @@ async def _parse_body(raw: bytes, limits: Limits) -> Any:
     if not raw:
         return {}
     if len(raw) <= LARGE:
-        return read_json(raw, limits)
-    return await asyncio.to_thread(read_json, raw, limits)
+        return parse_lenient_json(raw, limits)
+    return await asyncio.to_thread(parse_lenient_json, raw, limits)
 
 
 def _bearer(shown: list[str]) -> bytes:
@@ -375,8 +483,12 @@ def _id(text: str) -> UUID | None:
 
 
 def _respond(
-    made: receivers.WebhookReceipt | Mapping[str, Any], address: str, scope: Scope
+    made: receivers.WebhookReceipt | HandshakeReply | Mapping[str, Any], address: str, scope: Scope
 ) -> Response:
+    if isinstance(made, HandshakeReply):
+        if made.text is not None:
+            return Response(made.text, 200, media_type="text/plain")
+        made = made.body
     if isinstance(made, Mapping):
         return Response(as_json(made), 200, media_type="application/json")
     url = f"{address}{PREFIX}/runs/{made.run_id}"
