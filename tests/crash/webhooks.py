@@ -48,9 +48,9 @@ class WebhookStress:
         return f"http://127.0.0.1:{self.port}/api/v1/automations/{self.automation_id}/fire"
 
 
-async def plant(bench: CrashBench) -> WebhookStress:
+async def plant(bench: CrashBench, document: dict[str, Any] = HOOKED) -> WebhookStress:
     """An active automation with a webhook, and a port for it."""
-    automation_id = await bench.save(HOOKED)
+    automation_id = await bench.save(document)
     space = bench.application.workspace_id
     async with bench.application.database.transaction() as tx:
         await set_state(tx, space, automation_id, "active")

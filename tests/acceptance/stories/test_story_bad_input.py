@@ -35,6 +35,8 @@ BODIES: Mapping[str, tuple[bytes, int, str]] = {
     "not UTF-8": (b'{"name":"\xff"}', 422, "json_encoding"),
 }
 
+NORMALIZED = {"json_duplicate_key", "json_overflow", "json_surrogate", "json_nul"}
+
 TEMPLATES: Mapping[str, tuple[str, str]] = {
     "a loop of loops": (
         "{% for a in range(99999999) %}{% for b in range(99999999) %}x{% endfor %}{% endfor %}",
@@ -111,15 +113,18 @@ def test_a_body_that_cannot_be_read_is_refused_at_every_entry_point(
         (entry_point, what): (case[1], case[2])
         for entry_point in doors
         for what, case in BODIES.items()
+        # A webhook normalizes what real senders send.
+        if not (entry_point.endswith("/fire") and case[2] in NORMALIZED)
     }
 
     with unharmed(server):
         answers = {
             (entry_point, what): server.anonymous.post(
-                entry_point, content=case[0], headers={**JSON, "Authorization": shown}
+                entry_point,
+                content=BODIES[what][0],
+                headers={**JSON, "Authorization": doors[entry_point]},
             )
-            for entry_point, shown in doors.items()
-            for what, case in BODIES.items()
+            for entry_point, what in expected
         }
 
     assert {at: verdict(answer) for at, answer in answers.items()} == expected
