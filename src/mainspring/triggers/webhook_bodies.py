@@ -75,12 +75,12 @@ POST_ONLY: Final = ("POST",)
 
 def read_methods(config: Mapping[str, Any]) -> Sequence[str]:
     """The methods that start a run."""
-    return config.get("methods") or POST_ONLY
+    return tuple(config.get("methods") or POST_ONLY)
 
 
 def read_origins(config: Mapping[str, Any]) -> Sequence[str]:
     """The origins of the pages whose scripts may call the webhook."""
-    return (config.get("cors") or {}).get("origins", ())
+    return tuple((config.get("cors") or {}).get("origins", ()))
 
 
 def parse_lenient_json(raw: bytes, limits: Limits) -> Any:

@@ -88,6 +88,10 @@ _KEEP = """
             next_due_at = CASE WHEN triggers.config = excluded.config
                 AND triggers.type = excluded.type THEN triggers.next_due_at END,
             secret_hash = CASE WHEN triggers.type = excluded.type THEN triggers.secret_hash END,
+            old_secret_hash = CASE WHEN triggers.type = excluded.type
+                THEN triggers.old_secret_hash END,
+            old_secret_until = CASE WHEN triggers.type = excluded.type
+                THEN triggers.old_secret_until END,
             secret_hint = CASE WHEN triggers.type = excluded.type THEN triggers.secret_hint END,
             secret_made_at = CASE WHEN triggers.type = excluded.type
                 THEN triggers.secret_made_at END,

@@ -1,11 +1,12 @@
 """Webhook tokens, and looking a webhook up for a request.
 
 A token is shown once, when it is created; only its hash is stored on the trigger. It identifies one
-trigger, so an automation may have several webhooks. Rotation takes effect at once: firing locks the
-trigger row, and rotation updates that row. A token is suspended when its creator, who knows it, is
-removed or disabled: requests are recorded as missed until another member takes it over. It is
-revoked when its creator loses the permission to create tokens. Requests signed with a secret of the
-automation's owner start nothing while the owner is not an active member.
+trigger, so an automation may have several webhooks. Rotation takes effect at once, unless the
+previous token is kept for an overlap: firing locks the trigger row, and rotation updates that row.
+A token is suspended when its creator, who knows it, is removed or disabled: requests are recorded
+as missed until another member takes it over. It is revoked when its creator loses the permission to
+create tokens. Requests signed with a secret of the automation's owner start nothing while the owner
+is not an active member.
 """
 
 from __future__ import annotations
@@ -34,10 +35,19 @@ _SET = """
     UPDATE triggers t
     SET secret_hash = $4::bytea, secret_hint = $5, secret_made_by = $6,
         secret_made_at = CASE WHEN $4::bytea IS NULL THEN NULL ELSE now() END,
+        -- Only for the member who made it: a token ends with the membership of its maker.
+        old_secret_hash = CASE WHEN $7::float8 > 0 AND t.secret_made_by = $6
+            THEN t.secret_hash END,
+        old_secret_until = CASE WHEN $7::float8 > 0 AND t.secret_made_by = $6
+            THEN now() + make_interval(secs => $7::float8) END,
         suspended_at = CASE WHEN a.paused_reason = 'owner_left' THEN t.suspended_at END
     FROM automations a
     WHERE t.workspace_id = $1 AND t.automation_id = $2 AND t.slug = $3
         AND a.workspace_id = t.workspace_id AND a.id = t.automation_id
+"""
+_OLD_UNTIL = """
+    SELECT old_secret_until FROM triggers
+    WHERE workspace_id = $1 AND automation_id = $2 AND slug = $3
 """
 _MADE_BY = """
     SELECT workspace_id, id FROM triggers
@@ -46,14 +56,17 @@ _MADE_BY = """
 """
 _END = """
     UPDATE triggers
-    SET secret_hash = NULL, secret_hint = NULL, secret_made_at = NULL, secret_made_by = NULL
+    SET secret_hash = NULL, secret_hint = NULL, secret_made_at = NULL, secret_made_by = NULL,
+        old_secret_hash = NULL, old_secret_until = NULL
     WHERE (workspace_id, id) IN (SELECT * FROM unnest($1::uuid[], $2::uuid[]))
 """
 # Resolution of a webhook's last fire time.
 FIRED_SECONDS: Final = 1
 # A short digest of the state that a request was prepared for; the trigger is t in the statement.
-MARK: Final = """md5(concat_ws(' ', t.slug, encode(t.secret_hash, 'hex'), t.config, t.inputs))"""
-_COLUMNS = f"""t.workspace_id, t.id, t.automation_id, t.slug, t.secret_hash, t.config, t.inputs,
+MARK: Final = """md5(concat_ws(' ', t.slug, encode(t.secret_hash, 'hex'),
+    encode(t.old_secret_hash, 'hex'), t.config, t.inputs))"""
+_COLUMNS = f"""t.workspace_id, t.id, t.automation_id, t.slug, t.secret_hash,
+        t.old_secret_hash, t.old_secret_until, t.config, t.inputs,
         t.last_fired_at, a.created_by AS owner_id, t.suspended_at IS NOT NULL AS suspended,
         {MARK} AS mark, now() AS now"""
 # Whether the owner of automation a is an active member.
@@ -68,7 +81,9 @@ _IN_USE = f"""
 # Across workspaces: the request's workspace is not known yet.
 _BY_TOKEN = f"""
     SELECT {_COLUMNS} FROM triggers t {_IN_USE}
-    WHERE t.secret_hash = ANY($1::bytea[]) AND t.type = 'webhook'
+    WHERE (t.secret_hash = ANY($1::bytea[])
+            OR (t.old_secret_hash = ANY($1::bytea[]) AND t.old_secret_until > now()))
+        AND t.type = 'webhook'
 """
 _BY_NAME = f"""
     SELECT {_COLUMNS} FROM unnest($1::uuid[], $2::text[]) AS k(automation_id, slug)
@@ -110,6 +125,9 @@ class WebhookTrigger:
     automation_id: UUID
     slug: str
     secret_hash: bytes | None
+    # The token before a rotation, and until when it works.
+    old_secret_hash: bytes | None
+    old_secret_until: datetime | None
     config: dict[str, Any]
     inputs: dict[str, Any]
     last_fired_at: datetime | None
@@ -123,8 +141,14 @@ class WebhookTrigger:
     now: datetime
 
     def has_token(self, digest: bytes) -> bool:
-        """Compare hashes in constant time."""
-        return self.secret_hash is not None and hmac.compare_digest(self.secret_hash, digest)
+        """Compare hashes in constant time; the previous token works until its time is over."""
+        if self.secret_hash is not None and hmac.compare_digest(self.secret_hash, digest):
+            return True
+        if self.old_secret_hash is None or self.old_secret_until is None:
+            return False
+        return self.now < self.old_secret_until and hmac.compare_digest(
+            self.old_secret_hash, digest
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,20 +168,39 @@ def hash_webhook_token(plain: bytes) -> bytes:
 
 
 async def rotate(
-    tx: Transaction, workspace_id: UUID, automation_id: UUID, slug: str, made_by: UUID
+    tx: Transaction,
+    workspace_id: UUID,
+    automation_id: UUID,
+    slug: str,
+    made_by: UUID,
+    *,
+    overlap_seconds: float = 0,
 ) -> tuple[str, str]:
-    """Create a new token; return its last four characters and its text, which is not stored."""
+    """Create a new token; return its last four characters and its text, which is not stored.
+
+    The previous token ends at once, or after an overlap if the same member made it.
+    """
     await _check_webhook(tx, workspace_id, automation_id, slug)
     plain = PREFIX + secrets.token_urlsafe(32)
     digest = hash_webhook_token(plain.encode())
-    await tx.execute(_SET, workspace_id, automation_id, slug, digest, plain[-4:], made_by)
+    where = (workspace_id, automation_id, slug)
+    await tx.execute(_SET, *where, digest, plain[-4:], made_by, float(overlap_seconds))
     return plain[-4:], plain
+
+
+async def read_overlap(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, slug: str
+) -> datetime | None:
+    """Until when the previous token works; None: it has ended."""
+    row = await tx.fetchrow(_OLD_UNTIL, workspace_id, automation_id, slug)
+    found: datetime | None = None if row is None else row["old_secret_until"]
+    return found
 
 
 async def revoke(tx: Transaction, workspace_id: UUID, automation_id: UUID, slug: str) -> None:
     """Revoke the token; no effect when there is none."""
     await _check_webhook(tx, workspace_id, automation_id, slug)
-    await tx.execute(_SET, workspace_id, automation_id, slug, None, None, None)
+    await tx.execute(_SET, workspace_id, automation_id, slug, None, None, None, 0.0)
 
 
 async def end_tokens_of(tx: Transaction, member_id: UUID, workspace_id: UUID | None = None) -> None:
@@ -169,8 +212,14 @@ async def end_tokens_of(tx: Transaction, member_id: UUID, workspace_id: UUID | N
 
 async def find_by_token(tx: Transaction, digests: Iterable[bytes]) -> dict[bytes, WebhookTrigger]:
     """Find webhooks by token hash."""
-    rows = await tx.fetch(_BY_TOKEN, list(digests))
-    return {row["secret_hash"]: WebhookTrigger(**dict(row)) for row in rows}
+    wanted = set(digests)
+    found: dict[bytes, WebhookTrigger] = {}
+    for row in await tx.fetch(_BY_TOKEN, list(wanted)):
+        webhook = WebhookTrigger(**dict(row))
+        for digest in (webhook.secret_hash, webhook.old_secret_hash):
+            if digest is not None and digest in wanted:
+                found[digest] = webhook
+    return found
 
 
 async def find_by_name(

@@ -7,6 +7,8 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
+from urllib.parse import urlsplit
+from uuid import UUID
 
 import httpx2
 import pytest
@@ -14,7 +16,7 @@ import pytest
 from mainspring.contracts.ids import generate_id
 from mainspring.workspace.automations import FIRST_MEMBER, set_state
 from mainspring.workspace.webhooks import rotate
-from tests.kit.api import Api
+from tests.kit.api import Api, served
 from tests.kit.bench import Bench
 from tests.kit.postgres import LOCK_WAITS
 from tests.kit.webhooks import Hook, hook, runs, webhook
@@ -182,3 +184,31 @@ async def test_only_a_webhook_has_a_token(bench: Bench, api: Api, method: str) -
     assert (missing.status_code, missing.json()["code"]) == (404, "no_trigger")
     strangers = await api.anonymous.request(method, f"{where}/{called.slug}/token")
     assert strangers.status_code == 401
+
+
+async def test_a_rotated_token_works_until_the_overlap_is_over(bench: Bench, api: Api) -> None:
+    called = await hook(bench, api, webhook(config={"auth": {"type": "secret_url"}}))
+    path = f"/api/v1/automations/{called.automation_id}/triggers/{called.slug}/token"
+    made = await api.client.post(path, params={"overlap_seconds": 3600})
+    assert made.status_code == 201, made.text
+    new, old = urlsplit(made.json()["url"]).path, f"/api/v1/hooks/{called.token}"
+    assert made.json()["old_until"] is not None
+    for address in (new, old):
+        assert (await api.anonymous.post(address, json={})).status_code == 202
+    await bench.application.database.execute(
+        "UPDATE triggers SET old_secret_until = now() WHERE old_secret_hash IS NOT NULL"
+    )
+    # A cached webhook knows the end of the overlap; this one was moved behind its back.
+    async with served(bench.application, own_app=True) as other:
+        assert (await other.anonymous.post(old, json={})).status_code == 401
+        assert (await other.anonymous.post(new, json={})).status_code == 202
+
+
+async def test_the_token_of_another_member_has_no_overlap(bench: Bench, api: Api) -> None:
+    called = await hook(bench, api, webhook(config={"auth": {"type": "secret_url"}}))
+    await bench.application.database.execute("UPDATE triggers SET secret_made_by = $1", UUID(int=7))
+    path = f"/api/v1/automations/{called.automation_id}/triggers/{called.slug}/token"
+    made = await api.client.post(path, params={"overlap_seconds": 3600})
+    assert (made.status_code, made.json()["old_until"]) == (201, None)
+    old = await api.anonymous.post(f"/api/v1/hooks/{called.token}", json={})
+    assert old.status_code == 401

@@ -278,6 +278,15 @@ def _webhook_token(
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Replace an existing token without asking.")
     ] = False,
+    overlap: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=604_800,
+            metavar="SECONDS",
+            help="Keep the previous token working for this long.",
+        ),
+    ] = 0,
     for_programs: Json = False,
 ) -> int:
     """Create a webhook token and print it once. The previous token stops working."""
@@ -285,7 +294,7 @@ def _webhook_token(
 
     context = get_context(ctx)
     screen = context.screen(for_programs=for_programs)
-    return finish(make_token(context, screen, automation, trigger, sure=yes))
+    return finish(make_token(context, screen, automation, trigger, sure=yes, overlap=overlap))
 
 
 def _webhook_revoke(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping
+from datetime import datetime
 from shlex import quote
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +20,10 @@ from mainspring.surfaces.cli.local import AuditedAction, local, local_owner
 from mainspring.surfaces.cli.lookup import find_in_use
 from mainspring.surfaces.cli.screen import Screen, as_json, clean, one_line
 from mainspring.surfaces.cli.server_presence import fire_url
+from mainspring.triggers.webhook_signatures import read_auth
 from mainspring.workspace.automation_list import read_automation
 from mainspring.workspace.automations import read_triggers
-from mainspring.workspace.webhooks import revoke, rotate
+from mainspring.workspace.webhooks import read_overlap, revoke, rotate
 
 if TYPE_CHECKING:
     from mainspring.surfaces.cli.context import CommandContext
@@ -32,14 +34,20 @@ _EXAMPLES = {"integer": 1, "number": 1, "boolean": True, "array": [], "object": 
 
 
 async def make_token(
-    desk: CommandContext, screen: Screen, text: str, slug: str | None, *, sure: bool = False
+    desk: CommandContext,
+    screen: Screen,
+    text: str,
+    slug: str | None,
+    *,
+    sure: bool = False,
+    overlap: int = 0,
 ) -> int:
     """A new token in place of the old one, shown this once."""
     async with desk.doors.open(desk.settings()) as services:
         found = await find_in_use(services, text)
         trigger = await _webhook(services, found, slug)
         slug, old = trigger["slug"], trigger["secret_hint"]
-        if old and not sure and not _agreed(screen, slug, old):
+        if old and not sure and not overlap and not _agreed(screen, slug, old):
             screen.say("The token stays as it is.")
             return exits.FAILED
         async with local(services).acquire() as connection:
@@ -47,9 +55,14 @@ async def make_token(
         deed = AuditedAction("make_webhook_token", f"{found['id']}/{slug}")
         async with local(services, deed).transaction() as tx:
             maker = local_owner(services).id
-            ending, plain = await rotate(tx, services.workspace_id, found["id"], slug, maker)
+            where = (services.workspace_id, found["id"], slug)
+            ending, plain = await rotate(tx, *where, maker, overlap_seconds=overlap)
             deed.detail["hint"] = ending
+            until = await read_overlap(tx, *where)
         url = fire_url(services.settings, found["id"])
+        in_url = read_auth(trigger["config"]).type == "secret_url"
+        if in_url:
+            url = f"{url.partition('/api/v1/')[0]}/api/v1/hooks/{plain}"
     if screen.for_programs:
         told = {"id": found["id"], "slug": slug, "token": plain, "hint": ending, "url": url}
         screen.answer({**told, "ended": old})
@@ -57,10 +70,11 @@ async def make_token(
     screen.say(
         f"New token of the webhook {slug}. It is not shown again:",
         f"  {plain}",
-        *([f"The token …{old} no longer works."] if old else []),
+        *([_describe_end(old, until)] if old else []),
         "Try it:",
-        f"  curl -X POST {quote(url)} -H 'Authorization: Bearer {plain}'"
-        f" -H 'Content-Type: application/json' -d {quote(clean(_sample(trigger, now)))}",
+        f"  curl -X POST {quote(url)}"
+        + ("" if in_url else f" -H 'Authorization: Bearer {plain}'")
+        + f" -H 'Content-Type: application/json' -d {quote(clean(_sample(trigger, now)))}",
     )
     if found["state"] != "active":
         screen.say(
@@ -68,6 +82,12 @@ async def make_token(
             f"  {hint('activate', found['name'])}",
         )
     return exits.DONE
+
+
+def _describe_end(old: str, until: datetime | None) -> str:
+    if until is None:
+        return f"The token …{old} no longer works."
+    return f"The token …{old} works until {until:%Y-%m-%d %H:%M} UTC."
 
 
 def _agreed(screen: Screen, slug: str, old: str) -> bool:

@@ -34,13 +34,21 @@ from mainspring.triggers.trigger_changes import change
 from mainspring.triggers.webhook_signatures import read_auth
 from mainspring.workspace.automations import read_trigger, read_triggers, switch
 from mainspring.workspace.consents import change_by
-from mainspring.workspace.webhooks import revoke, rotate
+from mainspring.workspace.webhooks import read_overlap, revoke, rotate
 
 _LONGEST: Final = 400
 _FIRES: Final = 5
 _MOST_PREVIEWED: Final = 50
 _ONE: Final = "/automations/{automation_id}/triggers/{slug}"
 
+Overlap = Annotated[
+    int,
+    Query(
+        description="For how many seconds the previous token still works, if you made it too.",
+        ge=0,
+        le=604_800,
+    ),
+]
 Slug = Annotated[str, Path(description="The trigger's id in the definition.", max_length=200)]
 
 
@@ -89,6 +97,9 @@ class TokenMade(_Shape):
     token: str
     hint: str
     url: str
+    old_until: datetime | None = Field(
+        None, description="Until when the previous token works; null: it has ended."
+    )
 
 
 class Moment(_Shape):
@@ -228,24 +239,32 @@ def _switching(made: APIRouter, services: ApplicationServices) -> None:
 def _tokens(made: APIRouter, services: ApplicationServices) -> None:
     @made.post(
         _ONE + "/token",
-        summary="Make a webhook's token; the one before ends at once",
+        summary="Make a webhook's token; the one before ends at once, or after an overlap",
         description="The token is shown in this answer and never again.",
         response_model=TokenMade,
         status_code=201,
         responses=problems(401, 404, 409, 422),
     )
     @needs(Permission.EDIT)
-    async def make_webhook_token(automation_id: UUID, slug: Slug, caller: SignedIn) -> JsonAnswer:
+    async def make_webhook_token(
+        automation_id: UUID, slug: Slug, caller: SignedIn, overlap_seconds: Overlap = 0
+    ) -> JsonAnswer:
         async with caller.database.transaction() as tx:
             hint, plain = await rotate(
-                tx, caller.workspace_id, automation_id, slug, caller.member_id
+                tx,
+                caller.workspace_id,
+                automation_id,
+                slug,
+                caller.member_id,
+                overlap_seconds=overlap_seconds,
             )
             caller.detail["hint"] = hint
             found = await read_trigger(tx, caller.workspace_id, automation_id, slug)
+            until = await read_overlap(tx, caller.workspace_id, automation_id, slug)
         url = _fire_url(services, automation_id)
         if read_auth(found["config"]).type == "secret_url":
             url = f"{services.settings.address}{PREFIX}/hooks/{plain}"
-        shown = {"token": plain, "hint": hint, "url": url}
+        shown = {"token": plain, "hint": hint, "url": url, "old_until": until}
         return JsonAnswer(shown, status_code=201)
 
     @made.delete(
