@@ -262,6 +262,15 @@ class WebhookReceiver:
             return (), ()
         return read_origins(webhook.config), read_methods(webhook.config)
 
+    async def find_with_secrets(
+        self, request: WebhookRequest
+    ) -> tuple[WebhookTrigger | None, list[str]]:
+        """The webhook at an address and its secrets, to sign a sample with."""
+        webhook = await self._authenticator.look_up(request)
+        if webhook is None:
+            return None, []
+        return webhook, await self._authenticator.read_secrets(webhook)
+
     async def answer_subscription(self, request: WebhookRequest) -> HandshakeReply | None:
         """The response to an unsigned request that confirms a subscription."""
         self._check_waiting()

@@ -253,15 +253,16 @@ def _import(
 
 
 def _webhook() -> typer.Typer:
-    group = make_group("Create and revoke the tokens of webhooks.")
+    group = make_group("Create and revoke the tokens of webhooks, and test them.")
 
     @group.callback(invoke_without_command=True)
     def webhook(ctx: typer.Context) -> None:
-        """Create and revoke the tokens of webhooks."""
+        """Create and revoke the tokens of webhooks, and test them."""
         help_alone(ctx)
 
     group.command(name="token")(_webhook_token)
     group.command(name="revoke")(_webhook_revoke)
+    group.command(name="test")(_webhook_test)
     return group
 
 
@@ -295,6 +296,29 @@ def _webhook_token(
     context = get_context(ctx)
     screen = context.screen(for_programs=for_programs)
     return finish(make_token(context, screen, automation, trigger, sure=yes, overlap=overlap))
+
+
+def _webhook_test(
+    ctx: typer.Context,
+    automation: Named,
+    trigger: Slug = None,
+    provider: Annotated[
+        str | None,
+        typer.Option("--as", metavar="PROVIDER", help="The sender, such as github or stripe."),
+    ] = None,
+    event: Annotated[
+        str, typer.Option(metavar="EVENT", help="The name of the event, such as push.")
+    ] = "test",
+    for_programs: Json = False,
+) -> int:
+    """Send a sample request with a valid signature. It starts a real run."""
+    from mainspring.surfaces.cli.webhook_samples import send_webhook_sample
+
+    context = get_context(ctx)
+    screen = context.screen(for_programs=for_programs)
+    return finish(
+        send_webhook_sample(context, screen, automation, trigger, provider=provider, event=event)
+    )
 
 
 def _webhook_revoke(

@@ -45,7 +45,7 @@ async def make_token(
     """A new token in place of the old one, shown this once."""
     async with desk.doors.open(desk.settings()) as services:
         found = await find_in_use(services, text)
-        trigger = await _webhook(services, found, slug)
+        trigger = await find_webhook(services, found, slug)
         slug, old = trigger["slug"], trigger["secret_hint"]
         if old and not sure and not overlap and not _agreed(screen, slug, old):
             screen.say("The token stays as it is.")
@@ -134,7 +134,7 @@ async def end_token(context: CommandContext, screen: Screen, text: str, slug: st
     """Nobody can call the webhook with a token until there is a new one."""
     async with context.doors.open(context.settings()) as services:
         found = await find_in_use(services, text)
-        slug = (await _webhook(services, found, slug))["slug"]
+        slug = (await find_webhook(services, found, slug))["slug"]
         deed = AuditedAction("end_webhook_token", f"{found['id']}/{slug}")
         async with local(services, deed).transaction() as tx:
             await revoke(tx, services.workspace_id, found["id"], slug)
@@ -145,7 +145,7 @@ async def end_token(context: CommandContext, screen: Screen, text: str, slug: st
     return exits.DONE
 
 
-async def _webhook(
+async def find_webhook(
     services: ApplicationServices, found: Mapping[str, Any], slug: str | None
 ) -> Mapping[str, Any]:
     """The trigger that is meant; it need not be said when there is one webhook only."""
