@@ -57,10 +57,10 @@ async def _until(work: Callable[[], Awaitable[Any]]) -> Any:
 
 
 async def _count_runs(bench: CrashBench) -> int:
-    async def read(connection: Connection) -> int:
-        return int(await connection.fetchval("SELECT count(*) FROM runs"))
+    async def read(connection: Connection) -> Any:
+        return await connection.fetchval("SELECT count(*) FROM runs")
 
-    return await bench.ask(read)
+    return int(await bench.ask(read))
 
 
 async def test_a_retry_after_a_kill_gets_the_recorded_answer_and_no_second_effect(

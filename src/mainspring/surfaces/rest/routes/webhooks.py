@@ -301,7 +301,7 @@ def _allow_origin(answer: Response, request: Request, origins: Sequence[str]) ->
         answer.headers["Access-Control-Allow-Origin"] = "*"
     else:
         answer.headers["Vary"] = "Origin"
-        if origin in origins:
+        if origin is not None and origin in origins:
             answer.headers["Access-Control-Allow-Origin"] = origin
     if "Access-Control-Allow-Origin" in answer.headers:
         answer.headers["Access-Control-Expose-Headers"] = _READABLE
