@@ -62,7 +62,7 @@ def test_a_run_is_watched_as_it_happens_and_played_again(browser_session: Browse
     expect(_row(page, "look", "succeeded")).to_be_visible()
     expect(_row(page, "ask", "waiting")).to_be_visible()
     expect(_row(page, "wind", "planned")).to_be_visible()
-    expect(page.get_by_role("link", name="Answer")).to_have_attribute(
+    expect(page.get_by_role("link", name="Answer", exact=True)).to_have_attribute(
         "href", re.compile(r"/inbox\?item=")
     )
     assert violations(page) == []
