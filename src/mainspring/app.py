@@ -78,6 +78,7 @@ from mainspring.triggers.alerts import AlertMailer, FailureAlerts, mails
 from mainspring.triggers.housekeeping import Housekeeper
 from mainspring.triggers.log_reader import EventLogReader
 from mainspring.triggers.matcher import EventMatcher
+from mainspring.triggers.poller import Poller
 from mainspring.triggers.scheduler import Scheduler, VersionPrefetcher
 from mainspring.triggers.watch import Duty, run_loops
 from mainspring.triggers.webhook_receiver import WebhookReceiver
@@ -94,6 +95,7 @@ __all__ = [
     "Application",
     "application_services",
     "build_application",
+    "build_poller",
     "build_registry",
     "build_scheduler",
     "build_worker",
@@ -405,6 +407,18 @@ def build_scheduler(application: Application) -> Scheduler:
     )
 
 
+def build_poller(application: Application) -> Poller:
+    """Looks at the sources of poll triggers once its ``run`` is awaited."""
+    return Poller(
+        application.database,
+        application.gate,
+        application.versions,
+        application.dispatcher,
+        application.limits,
+        mail=mails(application.settings),
+    )
+
+
 # The poll interval of event consumers that notify people.
 _EVENT_POLL_SECONDS = 0.25
 
@@ -426,6 +440,7 @@ async def run_background_loops(application: Application, stop: asyncio.Event) ->
     )
     duties: dict[str, Duty] = {
         "schedules": build_scheduler(application).run,
+        "polls": build_poller(application).run,
         "events": matcher.reader.run,
         "alerts": alerts.run,
         "tools": McpToolDiscovery(database, application.mcp_clients, application.clock, limits).run,

@@ -62,7 +62,7 @@ from mainspring.runs.question_capabilities import question_capabilities
 from mainspring.runs.resume import RunResumer
 from mainspring.runs.rows import EVENTS
 from mainspring.settings import Settings
-from mainspring.triggers import event, presets, schedule, webhook
+from mainspring.triggers import event, poll, presets, schedule, webhook
 from mainspring.triggers.storage_size import own_disk, size_capabilities
 from mainspring.triggers.trigger_changes import record_overtaken
 from mainspring.workspace import capabilities as workspace_capabilities
@@ -212,7 +212,13 @@ def build_registry(
         automations,
         actions=(*_actions(shelf, limits, script_runner), *actions),
         capabilities=_add_draft_capabilities(known, given),
-        triggers=(schedule.TRIGGER, webhook.TRIGGER, event.TRIGGER, *presets.TRIGGERS),
+        triggers=(
+            schedule.TRIGGER,
+            webhook.TRIGGER,
+            event.TRIGGER,
+            *presets.TRIGGERS,
+            *poll.TRIGGERS,
+        ),
         events=events,
     )
 

@@ -69,6 +69,9 @@ class Limits:
     failures_in_row: int = _limit(5, "runs", "Failures after which an automation is paused.")
     missed_moments: int = _limit(100, "firings", "Missed moments of a schedule that still fire.")
     missed_records: int = _limit(1_000, "records", "Missed moments recorded one by one.")
+    poll_seconds: int = _limit(60, "s", "The shortest interval of a poll trigger.")
+    poll_items: int = _limit(2_000, "items", "Items that one look of a poll trigger may find.")
+    poll_seen: int = _limit(20_000, "items", "Items that one poll trigger remembers.")
     webhook_burst: int = _limit(5_000, "calls", "Calls of one webhook that may come at once.")
     webhook_per_second: int = _limit(250, "calls", "Calls of one webhook a second, for long.")
     webhook_beside_per_second: int = _limit(

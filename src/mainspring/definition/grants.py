@@ -28,6 +28,7 @@ from mainspring.definition.hosts import (
     parse_url_host,
 )
 from mainspring.definition.model import Definition
+from mainspring.definition.polls import list_poll_grants
 from mainspring.definition.strict_json import encode_canonical
 from mainspring.definition.tool_patterns import HOSTED, is_pattern, match_pattern, read_agent_grants
 
@@ -98,11 +99,13 @@ def find_missing_grants(needed: Iterable[Grant], given: Sequence[Grant]) -> tupl
 
 
 def derive(definition: Definition, vocabulary: Vocabulary) -> tuple[Grant, ...]:
-    """The grants that a definition needs: the union over its plan, nested and on_failure steps."""
+    """The grants that a definition needs.
+
+    They are the union over its plan, nested and on_failure steps, and its poll triggers.
+    """
     steps = (*definition.plan, *definition.execution.on_failure)
-    return merge_grants(
-        grant for step in steps for grant in _all_needs(step.action, step.config, vocabulary)
-    )
+    needs = [grant for step in steps for grant in _all_needs(step.action, step.config, vocabulary)]
+    return merge_grants([*needs, *list_poll_grants(definition.triggers)])
 
 
 def resolve_effective_grants(definition: Definition, vocabulary: Vocabulary) -> tuple[Grant, ...]:

@@ -33,7 +33,20 @@ Concurrency = Literal["drop_if_running", "queue", "allow_parallel"]
 WritePolicy = Literal["always_draft", "auto_confirm_safe"]
 ApprovalMode = Literal["ask", "automatic"]
 OnHold = Literal["wait", "continue"]
-TriggerType = Literal["schedule", "webhook", "event", "board_change", "page_ingested"]
+TriggerType = Literal[
+    "schedule",
+    "webhook",
+    "event",
+    "board_change",
+    "page_ingested",
+    "poll",
+    "rss_item",
+    "url_changed",
+    "github",
+    "calendar_event",
+    "email_received",
+    "file_added",
+]
 
 MONEY_PLACES: Final = 6
 MONEY_CEILING: Final = Decimal(1_000_000)

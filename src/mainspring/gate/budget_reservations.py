@@ -138,7 +138,7 @@ def build_reservation(ask: CapabilityCall, reservation_id: UUID, usd: Decimal) -
     """The promise that a call asks for."""
     run, space = ask.run, ask.actor.workspace_id
     if run is None:
-        return BudgetReservation(space, reservation_id, None, None, "", usd)
+        return BudgetReservation(space, reservation_id, ask.automation_id, None, "", usd)
     return BudgetReservation(space, reservation_id, run.automation_id, run.id, run.step, usd)
 
 

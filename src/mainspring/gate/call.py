@@ -18,8 +18,8 @@ from mainspring.connections.accounts.account_connections import AccountConnectio
 from mainspring.contracts.agent import AGENT_RUN
 from mainspring.contracts.capability import Capability, Effect
 from mainspring.contracts.clock import Clock
-from mainspring.contracts.context import Mailer, RunRef, StepStart
-from mainspring.contracts.errors import LimitExceeded, Problem
+from mainspring.contracts.context import Actor, Mailer, RunRef, StepStart
+from mainspring.contracts.errors import LimitExceeded, PermissionDenied, Problem
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import EmptyModelCatalog, ModelCatalog, Usage
@@ -44,7 +44,7 @@ from mainspring.gate.draft_resolution import DraftResolution, resolve_draft
 from mainspring.gate.drafting.resume import NullResumer, Resumer, withdraw_drafts
 from mainspring.gate.drafts import DraftLifetimes
 from mainspring.gate.pipeline import Pipeline
-from mainspring.gate.policy import RunPolicy
+from mainspring.gate.policy import RunPolicy, effect_of
 from mainspring.gate.rate_limit import RateLimiter
 from mainspring.gate.rehearsal_recording import RehearsalRecording, load_rehearsal_recording
 from mainspring.gate.run_budget import ENDLESS, RunBudget
@@ -174,6 +174,43 @@ class Gate:
         )
         refusal = caller.refusal(found)
         if refusal is not None:
+            return await self._told(ask, self._pipeline.turned_away(ask, found, refusal))
+        return await self._told(ask, await self.call(ask))
+
+    async def look(
+        self,
+        workspace_id: UUID,
+        automation_id: UUID,
+        capability: str,
+        arguments: Mapping[str, Any],
+        policy: RunPolicy,
+        budget: RunBudget,
+    ) -> Any:
+        """A read by an automation's trigger, outside of a run and within its grants.
+
+        The value, or its problem raised; recorded either way. A call that could change anything is
+        refused.
+        """
+        found = await self.find(workspace_id, capability)
+        if found is None:
+            words = await self._vocabulary.of(workspace_id)
+            raise unknown(capability, words.capabilities)
+        ask = CapabilityCall(
+            capability,
+            arguments,
+            # It acts with grants and not with a role, as a run does.
+            Actor(workspace_id, "run", automation_id),
+            None,
+            1,
+            policy,
+            budget,
+            id=generate_id(),
+            automation_id=automation_id,
+        )
+        if effect_of(found, arguments) is not Effect.READ:
+            refusal = PermissionDenied(
+                f"{capability} can change something; a trigger only reads.", code="not_a_read"
+            )
             return await self._told(ask, self._pipeline.turned_away(ask, found, refusal))
         return await self._told(ask, await self.call(ask))
 

@@ -99,6 +99,8 @@ class CapabilityCall:
     client_wait: ClientWait | None = None
     # What its step says about a write that is held.
     terms: HoldTerms = HoldTerms()
+    # The automation whose trigger makes the call, outside of a run and within its grants.
+    automation_id: UUID | None = None
 
     @property
     def secret_scope(self) -> SecretScope:

@@ -299,7 +299,7 @@ class Pipeline:
         """Allowed, and valid. The grant is checked first: a refusal reveals no schema."""
         if state.ask.agreed is not None:
             state.hosts = state.ask.agreed.hosts
-        elif state.ask.run is not None:
+        elif state.ask.run is not None or state.ask.automation_id is not None:
             state.hosts = resolve_granted_hosts(state)
         else:
             state.hosts = state.capability.annotations.hosts

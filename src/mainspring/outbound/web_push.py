@@ -249,6 +249,9 @@ def notification_of(message: PushMessage) -> Notification:
             page = f"/inbox?item={message.about_id}&"
         case "consent":
             page = f"/automations/{message.automation_id}?"
+        case "failure" if message.run_id is None:
+            # A trigger that cannot read its source has no run.
+            page = f"/automations/{message.automation_id}?"
         case _:
             page = f"/runs/{message.run_id}?"
     name = "".join(sign if sign.isprintable() else " " for sign in message.automation or "")

@@ -116,7 +116,8 @@ class Alert:
     id: UUID
     workspace_id: UUID
     automation_id: UUID
-    run_id: UUID
+    # None: it is about no run.
+    run_id: UUID | None
     level: str
     title: str
     message: str

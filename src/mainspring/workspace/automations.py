@@ -19,6 +19,7 @@ from mainspring.contracts.grant import Grant
 from mainspring.contracts.ids import generate_id
 from mainspring.definition.grants import find_missing_grants
 from mainspring.definition.model import Definition
+from mainspring.definition.polls import POLL_TYPES, read_poll
 from mainspring.definition.schedules import parse_schedule
 from mainspring.definition.strict_json import hash_content, is_same_value
 from mainspring.definition.traits import UNDECLARED, DefinitionTraits
@@ -35,6 +36,7 @@ from mainspring.workspace.consent_rows import (
     remove_trigger_from_consent,
     renew_consent,
 )
+from mainspring.workspace.polls import arm_poll, rest_poll
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -171,10 +173,16 @@ async def arm(tx: Transaction, workspace_id: UUID, automation_id: UUID, *, activ
     was at rest was not missed.
     """
     for row in await tx.fetch(_OF_AUTOMATION, workspace_id, automation_id):
+        polls = row["type"] in POLL_TYPES
         if active and row["enabled"]:
             await tx.execute(_ARM, workspace_id, row["id"], _compute_next_due(row))
+            if polls:
+                every = read_poll(row["type"], row["config"]).every
+                await arm_poll(tx, workspace_id, row["id"], every)
         else:
             await tx.execute(_DISARM, workspace_id, row["id"])
+            if polls:
+                await rest_poll(tx, workspace_id, row["id"])
     await tx.execute(_MOVE_EPOCH, workspace_id)
 
 

@@ -318,7 +318,7 @@ async def queue_failure(
     workspace_id: UUID,
     automation_id: UUID,
     alert_id: UUID,
-    run_id: UUID,
+    run_id: UUID | None,
     *,
     paused: bool = False,
 ) -> None:

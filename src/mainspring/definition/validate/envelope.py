@@ -40,6 +40,7 @@ from mainspring.definition.model import (
     show_money,
 )
 from mainspring.definition.patterns import UnmatchableText
+from mainspring.definition.polls import POLL, POLL_TYPES, check_poll, read_poll
 from mainspring.definition.schedules import (
     TIME_KEYS,
     ExcludedDays,
@@ -601,6 +602,40 @@ def _check_config(
             _check_event(config, place, at, sheet)
         case "board_change" | "page_ingested":
             _check_filters(config.get("filters"), place, at, sheet)
+        case kind if kind in POLL_TYPES:
+            _check_poll(kind, config, place, at, sheet)
+
+
+# A poll's relative times are replaced before its arguments are validated.
+_SOME_MOMENT: Final = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def _check_poll(
+    kind: str,
+    config: Mapping[str, Any],
+    place: TriggerCheckContext,
+    at: str,
+    sheet: FindingCollector,
+) -> None:
+    if any(one.pointer.startswith(at) for one in sheet.findings):
+        return  # the schema says so
+    capabilities = place.vocabulary.capabilities
+    found = list(check_poll(kind, config, capabilities, place.limits, at))
+    sheet.add(found)
+    settings = None if found else read_poll(kind, config)
+    capability = None if settings is None else capabilities.get(settings.capability)
+    if settings is None or capability is None:
+        return
+    arguments = settings.resolve_arguments(_SOME_MOMENT)
+    below = join_pointer(at, "arguments") if kind == POLL else at
+    wrong = compile_schema(capability.input_schema, place.limits).findings(arguments, below)
+    if not wrong and capability.annotations.judge is not None:
+        wrong = [
+            replace(one, pointer=below + one.pointer)
+            for one in capability.annotations.judge(arguments)
+        ]
+    # The arguments of a preset are not written by the author.
+    sheet.add(wrong if kind == POLL else [replace(one, pointer=at) for one in wrong])
 
 
 # The fields of a webhook's auth that each type needs; those of custom signatures are optional.

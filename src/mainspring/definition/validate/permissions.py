@@ -18,6 +18,7 @@ from mainspring.definition.grants import (
     list_requested_grants,
 )
 from mainspring.definition.hosts import is_host_listed, parse_host_entry, parse_template_host
+from mainspring.definition.polls import POLL, POLL_TYPES, build_poll_grant
 from mainspring.definition.strict_json import join_pointer
 from mainspring.definition.suggestions import suggest_capability, suggest_nearest
 from mainspring.definition.templates.parser import has_syntax
@@ -28,7 +29,12 @@ from mainspring.definition.tool_patterns import (
     read_fixed_params,
     read_tool_name,
 )
-from mainspring.definition.validate.outline import DefinitionOutline, FindingCollector, StepOutline
+from mainspring.definition.validate.outline import (
+    DefinitionOutline,
+    FindingCollector,
+    StepOutline,
+    TriggerOutline,
+)
 
 # Placeholders of secrets in texts where no secret is filled in.
 
@@ -86,7 +92,50 @@ def check_grants(
                 else:
                     used.add(need.capability)
                     _check_need(step, need, given, vocabulary, sheet)
+    for trigger in outline.triggers:
+        used |= _check_poll(trigger, given, broken, vocabulary, sheet)
     _check_use(given, used, sheet)
+
+
+def _check_poll(
+    trigger: TriggerOutline,
+    given: list[Grant] | None,
+    broken: list[str],
+    vocabulary: Vocabulary,
+    sheet: FindingCollector,
+) -> set[str]:
+    """Check the need of a poll trigger; returns the capability that it uses."""
+    at = join_pointer(trigger.pointer, "config")
+    if trigger.type not in POLL_TYPES or trigger.config is None:
+        return set()
+    if any(pointer == at or pointer.startswith(at + "/") for pointer in broken):
+        return set()
+    need = build_poll_grant(trigger.type, trigger.config)
+    if need is None:
+        return set()
+    place = join_pointer(at, "capability") if trigger.type == POLL else at
+    name = need.capability
+    if _is_never(name, vocabulary):
+        _report_never(place, name, vocabulary, sheet)
+    elif name not in vocabulary.capabilities:
+        suggestion = suggest_nearest(name, list_grantable(vocabulary))
+        detail = f"There is no capability called {name[:100]!r}."
+        sheet.wrong(place, detail, "unknown_capability", suggestion)
+    elif name in HOSTED and not need.params["hosts"]:
+        sheet.wrong(
+            join_pointer(at, "arguments", "url") if trigger.type == POLL else f"{at}/url",
+            "This URL has no host that can be checked.",
+            "bad_url",
+            "Write it like https://example.com/path, without user names.",
+        )
+    elif given is not None and find_missing_grants([need], given):
+        sheet.wrong(
+            place,
+            f"The trigger reads with {name}, which the grants do not cover.",
+            "not_granted",
+            f"Add {name} to grants, or leave grants out to have them derived.",
+        )
+    return {name}
 
 
 def _check_need(
