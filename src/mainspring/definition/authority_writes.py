@@ -45,6 +45,8 @@ from mainspring.definition.grants import find_missing_grants
 from mainspring.definition.hosts import parse_template_host
 from mainspring.definition.json_schema.formats import is_timezone
 from mainspring.definition.json_schema.keywords import iterate_subschemas
+from mainspring.definition.poll_descriptions import describe_poll
+from mainspring.definition.polls import POLL_TYPES
 from mainspring.definition.schedules import (
     TIME_KEYS,
     CronTimes,
@@ -548,6 +550,9 @@ def _describe_trigger(one: EnabledTrigger, before: Sequence[EnabledTrigger], now
         return f"It{now} starts when the board {board} changes{_only(one, 'board_id')}."
     if one.type == "page_ingested":
         return f"It{now} starts when a page is written{_only(one)}."
+    if one.type in POLL_TYPES:
+        said = describe_poll(one.type, one.config, quote_name)
+        return f"It{now} starts by a poll. {said[:1].upper()}{said[1:]}."
     return f"It{now} starts by a trigger of the type {quote_name(one.type)}."
 
 

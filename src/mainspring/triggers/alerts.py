@@ -27,6 +27,7 @@ from mainspring.contracts.errors import Problem, describe_for_log
 from mainspring.contracts.event import Event
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
+from mainspring.definition.polls import POLL_TYPES
 from mainspring.runs.rows import EVENTS, FAILED
 from mainspring.runs.story import list_next_actions
 from mainspring.triggers.trigger_changes import record_overtaken
@@ -367,4 +368,5 @@ _STARTED: Final = {
     "event": "started by an event",
     "board_change": "started by a board change",
     "page_ingested": "started by a page change",
+    **dict.fromkeys(POLL_TYPES, "started by its poll"),
 }

@@ -53,6 +53,7 @@ from mainspring.contracts.limits import Limits
 from mainspring.contracts.model import ModelCatalog, Price
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.filters import compile_filter
+from mainspring.definition.polls import POLL_TYPES
 from mainspring.triggers.presets import LISTENING, listens_to
 
 if TYPE_CHECKING:
@@ -455,6 +456,9 @@ class _Forecaster:
         if kind == _WEBHOOK:
             found = await self._load_start_rates(tx, kind, now, "A webhook call started it")
             return found[0] if found else unknown("How often its webhook is called is not known.")
+        if kind in POLL_TYPES:
+            found = await self._load_start_rates(tx, kind, now, "An item that it found started it")
+            return found[0] if found else unknown("How many items its poll finds is not known.")
         return unknown("What starts it is still open.")
 
     async def _load_start_rates(

@@ -11,6 +11,8 @@ from mainspring.authoring.review.definition_reader import TriggerView, listing
 from mainspring.authoring.review.quoting import join_list, plain, quote_text
 from mainspring.authoring.review.values import Names, describe_board
 from mainspring.contracts.errors import Invalid
+from mainspring.definition.poll_descriptions import describe_poll
+from mainspring.definition.polls import POLL_TYPES
 from mainspring.definition.schedules import (
     TIME_KEYS,
     Schedule,
@@ -79,6 +81,8 @@ def describe_trigger(trigger: TriggerView, names: Names) -> str:
             return f"whenever {_board(config, names)} changes{_describe_filter(config)}"
         case "page_ingested":
             return f"whenever {_page(config)} is added{_describe_filter(config)}"
+        case kind if kind in POLL_TYPES:
+            return describe_poll(kind, config, lambda text: quote_text(text, 100))
     return (
         f"on a trigger of the kind {quote_text(trigger.type, 40)}" if trigger.type else STILL_OPEN
     )

@@ -21,7 +21,7 @@ from mainspring.connections.ingestion.writing import list_problems
 from mainspring.contracts.addresses import normalize_address
 from mainspring.contracts.capability import Annotations, Capability, Effect, require_part
 from mainspring.contracts.errors import Finding, Invalid, NotFound
-from mainspring.contracts.integration import UnreadableItem
+from mainspring.contracts.integration import Item, UnreadableItem
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.toolset import Toolset
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from mainspring.store.database import Database
 
 _MOST_ERRORS: Final = 50
+_ITEM_TEXT: Final = 20_000
 _NOWHERE: Final = "00000000-0000-0000-0000-000000000000"
 
 Arguments = Mapping[str, Any]
@@ -43,6 +44,7 @@ def ingestion_capabilities(
     """Everything that brings data in from the integrations of this installation."""
     return (
         _fetching(reachable, limits, database),
+        _reading(reachable, limits, database),
         Capability(
             "poll_integration",
             "Read new items from an integration\n\n"
@@ -94,6 +96,68 @@ def _fetching(reachable: DataSources, limits: Limits, database: Database | None)
             stub=_dry_run_fetch,
         ),
     )
+
+
+def _reading(reachable: DataSources, limits: Limits, database: Database | None) -> Capability:
+    return Capability(
+        "read_from_integration",
+        "Read items from an integration without storing them\n\n"
+        "Returns the items of a connected source as they are now. Use it in a poll trigger; use "
+        "fetch_from_integration to store items as pages.",
+        schemas.read_input(reachable),
+        schemas.READ,
+        _read(reachable, limits, database),
+        annotations=Annotations(
+            effect=Effect.READ,
+            seconds=30.0,
+            opens=True,
+            judge=lambda given: _fetch_findings(reachable, given),
+        ),
+    )
+
+
+def _read(reachable: DataSources, limits: Limits, database: Database | None) -> CapabilityHandler:
+    # A run keeps what it reads as the output of a step.
+    room = limits.step_output_bytes * 3 // 4
+
+    async def read(ctx: CallContext, arguments: Arguments) -> dict[str, Any]:
+        to, asked = reachable[arguments["source"]], arguments["input"]
+        source = require_part(to.source)
+        route = to.route
+        if source.hosts is not None:
+            ref = {"url": normalize_address(asked["url"], "/input/url")}
+            route = replace(route, hosts=source.hosts(ref))
+            await check_linked(ctx, require_part(database), to.name, ref, "/input/url")
+        reading = await open_reader(ctx, to, require_part(database), limits, route)
+        found, more = await reading.read(source, asked, _most(source.most, asked))
+        items, left = _fit_items([one for one in found if isinstance(one, Item)], room)
+        broken = [one for one in found if isinstance(one, UnreadableItem)]
+        return {
+            "source": to.name,
+            "items": items,
+            "more": more or left,
+            "errors": [_error(one) for one in broken[:_MOST_ERRORS]],
+        }
+
+    return read
+
+
+def _fit_items(found: Sequence[Item], room: int) -> tuple[list[dict[str, Any]], bool]:
+    """As many of the first items as an answer holds, and whether some are left out."""
+    items: list[dict[str, Any]] = []
+    for one in found:
+        shown = {
+            "id": one.source_ref,
+            "type": one.type,
+            "title": one.title,
+            "text": one.body[:_ITEM_TEXT],
+            "fields": dict(one.frontmatter),
+        }
+        room -= len(orjson.dumps(shown, default=str)) + 1
+        if room < 0:
+            return items, True
+        items.append(shown)
+    return items, False
 
 
 def _fetch_findings(reachable: DataSources, arguments: Arguments) -> Sequence[Finding]:

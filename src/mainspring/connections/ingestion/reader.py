@@ -91,6 +91,22 @@ class IngestionReader:
             cursor = portion.cursor
         return found
 
+    async def read(
+        self, source: Source, arguments: Mapping[str, Any], most: int | None
+    ) -> tuple[list[Item | UnreadableItem], bool]:
+        """The items that match the input, without storing them; and whether there are more."""
+        found: list[Item | UnreadableItem] = []
+        cursor = None
+        for _ in range(MOST_PORTIONS):
+            portion = await source.read(self.ctx, arguments, cursor)
+            found += portion.items
+            if most is not None and len(found) >= most:
+                return found[:most], portion.more or len(found) > most
+            if not portion.more or portion.cursor is None:
+                return found, portion.more
+            cursor = portion.cursor
+        return found, True
+
     async def poll(self, poll: Poll) -> IngestionResult:
         """What is new since the last time; a place that is not known any more is left for the
         beginning, where what is there already is written no second time.

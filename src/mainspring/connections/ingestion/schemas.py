@@ -234,3 +234,75 @@ PROBLEMS: Final[Schema] = {
     },
     "examples": [{"problems": []}],
 }
+
+
+def read_input(reachable: DataSources) -> Schema:
+    """What read_from_integration takes: a source and its arguments."""
+    names = reachable.fetched
+    source = "gmail" if "gmail" in names or not names else names[0]
+    return {
+        "$schema": _DIALECT,
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["source", "input"],
+        "properties": {
+            "source": _source(names, "From list_integrations."),
+            "input": {
+                "type": "object",
+                "description": f"Arguments of the source. {_inputs(reachable)}",
+            },
+        },
+        "examples": [{"source": source, **_question(reachable, source)}],
+        "x-mainspring-anti-examples": [
+            {"value": {"source": source}, "reason": "what of it?"},
+            {"value": {"source": source, "input": "from:noah"}, "reason": "an input is an object"},
+        ],
+    }
+
+
+READ: Final[Schema] = {
+    "$schema": _DIALECT,
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["source", "items", "more", "errors"],
+    "properties": {
+        "source": {"type": "string"},
+        "items": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["id", "type", "title", "text", "fields"],
+                "properties": {
+                    "id": {"type": "string", "description": "Identifies the item over time."},
+                    "type": {"type": "string"},
+                    "title": {"type": "string"},
+                    "text": {"type": "string", "description": "How its text begins."},
+                    "fields": {"type": "object", "description": "What else is known of it."},
+                },
+            },
+        },
+        "more": {"type": "boolean", "description": "Whether there are items beyond these."},
+        "errors": {
+            "type": "array",
+            "items": _ERROR,
+            "description": "Items that could not be read; the rest succeeded.",
+        },
+    },
+    "examples": [
+        {
+            "source": "gmail",
+            "items": [
+                {
+                    "id": "gmail:thread:18c2",
+                    "type": "email",
+                    "title": "Next week",
+                    "text": "Does Friday work for you?",
+                    "fields": {"message_id": "18c2", "from": "ada@example.com"},
+                }
+            ],
+            "more": False,
+            "errors": [],
+        }
+    ],
+    "x-mainspring-anti-examples": [{"value": {"items": []}, "reason": "of which source?"}],
+}

@@ -57,7 +57,11 @@ async def read_automation_at(client: ApiClient, automation_id: str) -> dict[str,
 
 def _as_trigger(row: Mapping[str, Any]) -> dict[str, Any]:
     token = row["token"] or {"hint": None, "made_at": None}
-    absent = ("token", "next_fires", *(name for name in ("url", "signed_url") if not row[name]))
+    absent = (
+        "token",
+        "next_fires",
+        *(name for name in ("url", "signed_url", "poll") if not row.get(name)),
+    )
     shown = {name: row[name] for name in row if name not in absent}
     shown |= {"secret_hint": token["hint"], "secret_made_at": token["made_at"]}
     return restore_values(shown)
@@ -115,6 +119,25 @@ def _lines(
     return [*lines, *described_grant_lines(whole["grants"]), *map(_version_line, versions)]
 
 
+def _describe_looks(state: Mapping[str, Any] | None) -> list[str]:
+    """When a poll looked, what it found, and how it fails."""
+    if not state:
+        return []
+    if state["last_look_at"] is None:
+        return ["has not looked yet"]
+    found = f"looked {date_time(state['last_look_at'])}: {count(state['items'], 'item')}"
+    if state["waiting"]:
+        found += f", {state['waiting']} waiting for a later look"
+    lines = [found]
+    if state["failures"]:
+        since = date_time(state["failing_since"])
+        lines = [f"failing since {since}, {count(state['failures'], 'time')} in a row"]
+        lines.append(str((state["problem"] or {}).get("detail", "")))
+    if state["next_look_at"] is not None:
+        lines.append(f"looks next {date_time(state['next_look_at'])}")
+    return lines
+
+
 def trigger_lines(row: Mapping[str, Any], boards: Mapping[str, str]) -> list[Text]:
     """When it starts, its next fire time, and the URL of a webhook."""
     from rich.text import Text
@@ -127,6 +150,7 @@ def trigger_lines(row: Mapping[str, Any], boards: Mapping[str, str]) -> list[Tex
         lines.append(Text(f"    next {format_in_zone(row['next_due_at'], zone)}"))
     if row["last_fired_at"] is not None:
         lines.append(Text(f"    last {date_time(row['last_fired_at'])}"))
+    lines += [Text(f"    {one_line(said, 400)}") for said in _describe_looks(row.get("poll"))]
     if "url" in row:
         token = f"token …{row['secret_hint']}" if row["secret_hint"] else "no token yet"
         lines.append(Text(f"    POST {row['url']} ({token})"))

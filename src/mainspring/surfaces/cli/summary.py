@@ -123,9 +123,11 @@ def describe_trigger_summary(
             text = _of_board(config, boards)
         case "page_ingested":
             text = _of_page(config)
-        case _:
+        case "event":
             kept = f" where {_filter(config)}" if config.get("filters") else ""
             text = f"on event {config.get('event_type')!r}{kept}"
+        case _:
+            text = _of_poll(trigger.type, config)
     return text if trigger.enabled else f"{text} (disabled)"
 
 
@@ -141,6 +143,13 @@ def _of_schedule(config: Mapping[str, Any]) -> str:
     except Invalid:
         return "on a schedule that cannot be read"
     return f"{words} in {config.get('timezone')}"
+
+
+def _of_poll(kind: str, config: Mapping[str, Any]) -> str:
+    # Few commands need it, and it reads JSONPath.
+    from mainspring.definition.poll_descriptions import describe_poll
+
+    return describe_poll(kind, config, repr)
 
 
 def _of_board(config: Mapping[str, Any], boards: Mapping[str, str]) -> str:

@@ -7,7 +7,7 @@ import binascii
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query, Request
@@ -19,7 +19,9 @@ from mainspring.authoring.review.trigger_descriptions import describe_config
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.roles import Permission
 from mainspring.definition.model import TriggerType
+from mainspring.definition.polls import POLL_TYPES
 from mainspring.definition.secret_use import list_webhook_secrets
+from mainspring.runs.versions import VersionCache
 from mainspring.store.database import Connection
 from mainspring.surfaces.rest.auth import SignedIn
 from mainspring.surfaces.rest.paging import PAGE, Limit, Page
@@ -29,16 +31,22 @@ from mainspring.surfaces.rest.route_access import needs
 from mainspring.surfaces.rest.router import PREFIX, router
 from mainspring.surfaces.services import ApplicationServices
 from mainspring.triggers.fire_history import last_payload, list_fire_times
+from mainspring.triggers.poll_trial import try_look
 from mainspring.triggers.schedule import read_schedule
 from mainspring.triggers.trigger_changes import change
 from mainspring.triggers.webhook_signatures import read_auth
 from mainspring.workspace.automations import read_trigger, read_triggers, switch
 from mainspring.workspace.consents import change_by
+from mainspring.workspace.polls import read_poll_states
 from mainspring.workspace.webhooks import read_overlap, revoke, rotate
+
+if TYPE_CHECKING:
+    from mainspring.contracts.context import Transaction
 
 _LONGEST: Final = 400
 _FIRES: Final = 5
 _MOST_PREVIEWED: Final = 50
+_OFF_YEAR: Final = 9_999
 _ONE: Final = "/automations/{automation_id}/triggers/{slug}"
 
 Overlap = Annotated[
@@ -63,6 +71,34 @@ class TokenSeen(_Shape):
     made_at: datetime | None
 
 
+class PollShape(_Shape):
+    """How a poll trigger looks at its source."""
+
+    next_look_at: datetime | None = Field(description="Null: it is off.")
+    last_look_at: datetime | None
+    succeeded_at: datetime | None = Field(description="When a look succeeded last.")
+    items: int = Field(description="Items that this look found.")
+    skipped: int = Field(description="Those of them without anything that identifies them.")
+    waiting: int = Field(description="Items that were found and start a run after a later look.")
+    failures: int = Field(description="Looks that failed in a row.")
+    failing_since: datetime | None
+    recovered_at: datetime | None
+    problem: dict[str, Any] | None = Field(description="Why the last look failed.")
+
+
+class TriedLook(_Shape):
+    """What a look would find now; nothing was started and nothing remembered."""
+
+    sentence: str
+    items: int
+    new: int
+    changed: int
+    skipped: int
+    runs: int = Field(description="Runs that it would start now.")
+    first_look: bool
+    sample: list[Any] = Field(description="The first items that would start a run, at most 3.")
+
+
 class TriggerShape(_Shape):
     """A trigger as it is now."""
 
@@ -83,6 +119,7 @@ class TriggerShape(_Shape):
     token: TokenSeen | None = Field(description="Null: a webhook without one cannot be called.")
     url: str | None = Field(description="Where a webhook is called with its token.")
     signed_url: str | None = Field(description="Where it is called with a signature.")
+    poll: PollShape | None = Field(description="Null: it polls nothing, or was never on.")
 
 
 class TriggerList(_Shape):
@@ -176,6 +213,7 @@ def routes(services: ApplicationServices) -> APIRouter:
     _tokens(made, services)
     _history(made, services)
     _previewing(made, services)
+    _looking(made, services)
     return made
 
 
@@ -190,6 +228,7 @@ def _reading(made: APIRouter, services: ApplicationServices) -> None:
     async def get_triggers(automation_id: UUID, caller: SignedIn) -> JsonAnswer:
         async with caller.database.acquire() as connection:
             found = await read_triggers(connection, caller.workspace_id, automation_id)
+            found = await _with_polls(connection, caller.workspace_id, found)
         return JsonAnswer({"items": [_describe_trigger(services, one) for one in found]})
 
     @made.get(
@@ -202,6 +241,7 @@ def _reading(made: APIRouter, services: ApplicationServices) -> None:
     async def get_trigger(automation_id: UUID, slug: Slug, caller: SignedIn) -> JsonAnswer:
         async with caller.database.acquire() as connection:
             found = await read_trigger(connection, caller.workspace_id, automation_id, slug)
+            [found] = await _with_polls(connection, caller.workspace_id, [found])
         return JsonAnswer(_describe_trigger(services, found))
 
 
@@ -228,7 +268,8 @@ def _switching(made: APIRouter, services: ApplicationServices) -> None:
                 await switch(tx, *where, enabled=body.enabled)
 
             await change_by(tx, caller.workspace_id, automation_id, caller.actor, put)
-            return await read_trigger(tx, *where)
+            [found] = await _with_polls(tx, caller.workspace_id, [await read_trigger(tx, *where)])
+            return found
 
         found = await change(
             caller.database, services.limits, caller.workspace_id, turn, automations=[automation_id]
@@ -343,6 +384,49 @@ def _previewing(made: APIRouter, services: ApplicationServices) -> None:
                 "next_fires": schedule.next_fire_times(services.clock.now(), body.count),
             }
         )
+
+
+def _looking(made: APIRouter, services: ApplicationServices) -> None:
+    @made.post(
+        _ONE + "/look",
+        summary="Try a look of a poll trigger",
+        description="Reads its source once and says what it would start. It starts nothing and "
+        "remembers nothing.",
+        response_model=TriedLook,
+        responses=problems(401, 403, 404, 409, 422, 502),
+    )
+    @needs(Permission.EDIT)
+    async def try_trigger_look(automation_id: UUID, slug: Slug, caller: SignedIn) -> JsonAnswer:
+        async with caller.database.acquire() as connection:
+            found = await read_trigger(connection, caller.workspace_id, automation_id, slug)
+        trial = await try_look(
+            services.gate,
+            services.database,
+            VersionCache(services.database, services.registry, services.limits),
+            services.limits,
+            caller.workspace_id,
+            found,
+        )
+        return JsonAnswer(trial)
+
+
+async def _with_polls(
+    tx: Transaction, workspace_id: UUID, found: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """Triggers with the state of their polls."""
+    ids = [one["id"] for one in found if one["type"] in POLL_TYPES]
+    states = await read_poll_states(tx, workspace_id, ids) if ids else {}
+    return [{**one, "poll": _describe_poll_state(states.get(one["id"]))} for one in found]
+
+
+def _describe_poll_state(state: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    if state is None:
+        return None
+    shown = {name: state[name] for name in PollShape.model_fields}
+    # The database reads the value infinity as the last moment of the calendar.
+    if shown["next_look_at"] is not None and shown["next_look_at"].year >= _OFF_YEAR:
+        shown["next_look_at"] = None
+    return shown
 
 
 def _page(rows: Sequence[Mapping[str, Any]], limit: int) -> dict[str, Any]:
