@@ -45,12 +45,22 @@ class CrashCapabilities:
         return (
             _capability("ledger.apply", self.apply, effect=Effect.SEND),
             _capability("ledger.keep", self.keep, effect=Effect.KEEP, transactional=True),
+            _capability("crash.rows", self.rows, transactional=True),
             _capability("crash.die", self.die),
             _capability("crash.freeze", self.freeze, effect=Effect.KEEP, transactional=True),
             _capability("crash.hang", self.hang, effect=Effect.SEND),
             _capability("crash.stumble", self.stumble),
             _held("ledger.post", self.post),
         )
+
+    async def rows(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The source of polls: rows that the test has written."""
+        found = await ctx.tx.fetch(
+            "SELECT key, value FROM automation_kv WHERE workspace_id = $1 AND key LIKE 'row-%'"
+            " ORDER BY key",
+            ctx.actor.workspace_id,
+        )
+        return {"rows": [{"id": one["key"], "value": one["value"]} for one in found], **arguments}
 
     async def apply(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """An outside effect that takes a little while."""

@@ -29,6 +29,7 @@ from mainspring.settings import Settings
 from tests.crash.api_process import answer_calls
 from tests.crash.capabilities import CrashCapabilities
 from tests.crash.matcher_process import follow_log
+from tests.crash.poller_process import keep_looking
 from tests.crash.scheduler_process import keep_schedules
 from tests.crash.side_effect_log import SideEffectLog
 
@@ -66,7 +67,7 @@ class WorkerOptions:
     nth: int = 1
     fate: Fate = "die"
     victim: int | None = None
-    role: Literal["worker", "matcher", "scheduler", "api"] = "worker"
+    role: Literal["worker", "matcher", "scheduler", "poller", "api"] = "worker"
     port: int = 0
     # A scheduler's time: since when, in seconds since 1970, and how much faster it goes.
     since: float = 0.0
@@ -114,6 +115,8 @@ async def _watch(orders: WorkerOptions, application: Application, stop: asyncio.
     """One of the parts other than the workers."""
     if orders.role == "matcher":
         await follow_log(application, hook_of(orders), stop)
+    elif orders.role == "poller":
+        await keep_looking(application, hook_of(orders), stop, orders.lease)
     elif orders.role == "scheduler":
         await keep_schedules(application, hook_of(orders), stop, orders.since, orders.pace)
     else:
