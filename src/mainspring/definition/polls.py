@@ -324,7 +324,8 @@ def check_poll(
             yield Finding(place, f"This installation has no {name}.", "unknown_capability")
         # Otherwise reported with the grants, with suggestions.
         return
-    yield from _check_capability(capability, given.get("arguments", {}), place)
+    if capability.grantable:
+        yield from _check_capability(capability, given.get("arguments", {}), place)
 
 
 def _check_every(trigger_type: str, config: Config, limits: Limits, at: str) -> Iterator[Finding]:
@@ -366,7 +367,7 @@ def _check_capability(capability: Capability, arguments: Any, at: str) -> Iterat
             "poll_capability",
             "Poll a capability that reads data, and call the model in the plan.",
         )
-    elif notes.audience is Audience.RUNS:
+    elif notes.audience is Audience.RUNS and capability.id not in HOSTED:
         yield Finding(
             at,
             f"{capability.id} works only inside of a run.",

@@ -624,7 +624,8 @@ def _check_poll(
     sheet.add(found)
     settings = None if found else read_poll(kind, config)
     capability = None if settings is None else capabilities.get(settings.capability)
-    if settings is None or capability is None:
+    if settings is None or capability is None or not capability.grantable:
+        # Reported with the grants.
         return
     arguments = settings.resolve_arguments(_SOME_MOMENT)
     below = join_pointer(at, "arguments") if kind == POLL else at
