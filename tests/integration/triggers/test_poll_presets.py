@@ -1,15 +1,13 @@
-"""Presets expand to polls over the doubles of their providers; the REST API shows and tries them."""
+"""Presets expand to polls over the doubles of their providers, and the API tries a look."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from mainspring.definition.validate import validate
 from tests.integration.triggers.test_poll import (
     activate,
     alerts,
-    items,
     look,
     payloads,
     poll,
@@ -17,11 +15,10 @@ from tests.integration.triggers.test_poll import (
     state,
     world,
 )
-from tests.kit.api import ApiClient
+from tests.kit.api import served
 from tests.kit.bench import Bench, document, step
 from tests.kit.configured_bench import open_own_application
-from tests.kit.doubles.feeds import web_double
-from tests.kit.doubles.github import github_double
+from tests.kit.doubles.github import Repository, github_double
 
 FEED = """<?xml version="1.0"?><rss version="2.0"><channel><title>News</title>
 <link>https://example.com</link><description>All</description>{}</channel></rss>"""
@@ -89,7 +86,7 @@ async def test_a_new_event_of_a_calendar_starts_one_run_however_often_it_recurs(
         await look(own)
         start = await own.application.database.fetchval(
             "SELECT to_char((now() + interval '2 days') AT TIME ZONE 'UTC',"
-            " 'YYYYMMDD\"T\"HH24MISS\"Z\"')"
+            ' \'YYYYMMDD"T"HH24MISS"Z"\')'
         )
         event = EVENT.format("u1", start, "Standup", "RRULE:FREQ=DAILY;COUNT=5\r\n")
         web.put("/c.ics", CALENDAR.format(event).encode(), "text/calendar")
@@ -103,7 +100,7 @@ async def test_an_event_that_is_about_to_start_fires_once(bench: Bench) -> None:
         moments = await own.application.database.fetchrow(
             "SELECT to_char((now() + interval '15 minutes') AT TIME ZONE 'UTC', f) AS soon,"
             " to_char((now() + interval '3 hours') AT TIME ZONE 'UTC', f) AS later"
-            " FROM (VALUES ('YYYYMMDD\"T\"HH24MISS\"Z\"')) AS v(f)"
+            ' FROM (VALUES (\'YYYYMMDD"T"HH24MISS"Z"\')) AS v(f)'
         )
         assert moments is not None
         both = EVENT.format("a", moments["soon"], "Soon", "")
@@ -133,45 +130,57 @@ async def test_the_presets_without_a_public_address_say_that_a_connection_is_mis
         assert (await alerts(own))[0] == ("error", "Reader cannot read its source")
 
 
-async def test_the_api_shows_the_last_look_and_tries_one_without_remembering_it(
-    api: ApiClient, bench: Bench
+async def test_a_new_issue_at_github_starts_a_run_and_an_updated_one_is_a_change(
+    bench: Bench,
 ) -> None:
-    del api
-    async with web_double() as web:
-        allow = frozenset({web.pair})
-        async with open_own_application(bench, egress_allow=allow) as own:
-            from mainspring.triggers.poll_trial import try_look
-            from mainspring.workspace.automations import read_trigger
-
-            url = web.put_json("/orders", rows(1, 2))
-            automation = await activate(own, poll(url, first_look="fire", max_items=1))
-            application = own.application
-
-            async def trial() -> dict[str, Any]:
-                async with application.database.acquire() as connection:
-                    found: Mapping[str, Any] = await read_trigger(
-                        connection, application.workspace_id, automation, "orders"
-                    )
-                return await try_look(
-                    application.gate,
-                    application.database,
-                    application.versions,
-                    application.limits,
-                    application.workspace_id,
-                    found,
-                )
-
-            tried = await trial()
-            assert tried["sentence"] == (
-                "It would look and find 2 items, 2 new and 0 changed. "
-                "As its first look, it would start 1 run."
-            )
+    async with github_double() as github:
+        github.repositories["octo/hello"] = Repository()
+        github.issue("octo/hello", 1, "2026-03-01T10:00:00Z")
+        settings = {
+            "egress_allow": frozenset({github.pair}),
+            "integration_urls": {"github": github.url},
+        }
+        async with open_own_application(bench, **settings) as own:
+            config = {"repository": "octo/hello", "event": "issue_updated"}
+            await activate(own, preset("github", **config))
+            await look(own)
+            assert (await state(own))["problem"] is None
             assert await payloads(own) == []
+            github.repositories["octo/hello"].issues[0]["updated_at"] = "2026-03-02T10:00:00Z"
+            github.issue("octo/hello", 2, "2026-03-03T10:00:00Z")
             await look(own)
-            await look(own)
-            tried = await trial()
-            assert (tried["items"], tried["new"], tried["runs"]) == (2, 0, 0)
-            assert len(await items(own)) == 2
+            found = {one["item"]["number"]: one["change"] for one in await payloads(own)}
+            assert found == {1: "changed", 2: "new"}
+
+
+async def test_the_api_shows_the_last_look_and_tries_one_without_remembering_it(
+    bench: Bench,
+) -> None:
+    async with world(bench) as (own, web), served(own.application, own_app=True) as api:
+        url = web.put_json("/orders", rows(1, 2))
+        automation = await activate(own, poll(url, first_look="fire", max_items=1))
+        at = f"/api/v1/automations/{automation}/triggers/orders"
+        tried = (await api.client.post(f"{at}/look")).json()
+        assert tried["sentence"] == (
+            "It would look and find 2 items, 2 new and 0 changed. "
+            "As its first look, it would start 1 run."
+        )
+        assert tried["sample"] == rows(1)
+        assert await payloads(own) == []
+        shown = (await api.client.get(at)).json()
+        assert shown["poll"]["last_look_at"] is None
+        await look(own)
+        shown = (await api.client.get(at)).json()["poll"]
+        assert (shown["items"], shown["waiting"], shown["failures"]) == (2, 1, 0)
+        assert shown["last_look_at"] is not None
+        assert shown["next_look_at"] is not None
+        web.documents.clear()
+        await look(own)
+        [shown] = (await api.client.get(at.removesuffix("/orders"))).json()["items"]
+        assert shown["poll"]["failures"] == 1
+        assert shown["poll"]["problem"]["detail"]
+        off = await api.client.patch(at, json={"enabled": False})
+        assert off.json()["poll"]["next_look_at"] is None
 
 
 def test_the_definition_of_a_poll_is_valid_without_grants(bench: Bench) -> None:

@@ -170,8 +170,7 @@ def test_written_grants_must_cover_the_poll_and_count_as_used() -> None:
 def test_the_description_names_interval_source_and_runs() -> None:
     feed = {"url": "https://example.com/news.xml"}
     assert describe_poll("rss_item", feed, repr) == (
-        "every 10 minutes: read the feed 'https://example.com/news.xml'; "
-        "one run for each new item"
+        "every 10 minutes: read the feed 'https://example.com/news.xml'; one run for each new item"
     )
     assert describe_poll("poll", {**ROWS, "changed_on": "$", "per": "batch"}, repr) == (
         f"every 10 minutes: read with 'adapter_query' at {URL!r}; "
