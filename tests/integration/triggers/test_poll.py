@@ -286,7 +286,7 @@ async def test_a_failing_source_is_reported_once_backed_off_and_its_recovery_rec
         await activate(own, poll(url), name="Orders")
         await look(own)
         web.documents.clear()
-        delays = []
+        delays, found = [], await state(own)
         for _ in range(4):
             await look(own)
             found = await state(own)
