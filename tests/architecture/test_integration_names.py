@@ -30,6 +30,7 @@ _CHANNEL = "notify is a closed list of the definition format; more channels are 
 _LINKING = "the commands, routes and tables with which members link this one chat carry its name"
 _PHRASES = "rules for English phrases: they recognise a word and write its step"
 _SENDERS = "the table of webhook senders, who sign in their own ways with or without an integration"
+_POLLS = "the presets of the poll trigger are trigger types of the definition format"
 EXCEPTIONS = {
     f"src/mainspring/{path}": reason
     for reason, paths in {
@@ -46,6 +47,12 @@ EXCEPTIONS = {
             "recipes/package/example_recipes.py",
             "triggers/presets.py",
             "workspace/boards/schemas.py",
+        ),
+        _POLLS: (
+            "definition/model.py",
+            "definition/poll_descriptions.py",
+            "definition/polls.py",
+            "triggers/poll.py",
         ),
         _SENDERS: ("triggers/webhook_signatures.py",),
         _HISTORY: ("definition/upgrade/v1_0.py", "definition/upgrade/v1_1.py"),
