@@ -20,6 +20,7 @@ import os
 import select
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import tempfile
@@ -38,9 +39,9 @@ class Warm:
 
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="mainspring-warm-")
-        self._address = f"{self._folder.name}/socket"
+        self.address = f"{self._folder.name}/socket"
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.acceptance.warm_process", self._address],
+            [sys.executable, "-m", "tests.acceptance.warm_process", self.address],
             cwd=ROOT,
             env=_environment(),
             stdin=subprocess.PIPE,
@@ -75,7 +76,7 @@ class Warm:
         order = {"words": list(words), "environment": dict(environment), "folder": os.getcwd()}
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
             line.settimeout(seconds)
-            line.connect(self._address)
+            line.connect(self.address)
             socket.send_fds(line, [b"."], list(files))
             line.sendall(json.dumps(order).encode() + _END)
             answer = b""
@@ -154,6 +155,11 @@ class _Server:
             if self.listener in ready:
                 caller, _ = self.listener.accept()
                 order, files = _read(caller)
+                if order is None:
+                    caller.close()
+                    for file in files:
+                        os.close(file)
+                    continue
                 pid = os.fork()
                 if pid == 0:
                     self._leave(caller)
@@ -182,11 +188,15 @@ class _Server:
             one.close()
 
 
-def _read(caller: socket.socket) -> tuple[dict[str, Any], list[int]]:
+def _read(caller: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
+    """What to run and on which files; nothing if the caller has left."""
     _, files, _, _ = socket.recv_fds(caller, 1, 3)
     order = b""
     while not order.endswith(_END):
-        order += caller.recv(_MOST)
+        piece = caller.recv(_MOST)
+        if not piece:
+            return None, files
+        order += piece
     return json.loads(order), files
 
 
@@ -194,7 +204,7 @@ def _become(order: Mapping[str, Any], files: Sequence[int]) -> list[str]:
     for new, file in enumerate(files):
         os.dup2(file, new)
         os.close(file)
-    if os.isatty(1):
+    if not all(stat.S_ISREG(os.fstat(one).st_mode) for one in (1, 2)):
         # The streams of this process were made for files, which can be sought in.
         sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
         sys.stdout = open(1, "w", buffering=1, encoding="utf-8", closefd=False)  # noqa: SIM115

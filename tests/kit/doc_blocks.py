@@ -5,10 +5,11 @@ end of the page. A comment directly above a block tells how it is treated:
 
     <!-- not run: REASON -->    the block is left out
     <!-- file: NAME -->         the block is saved as a file; so is one after "Save this as `NAME`"
-    <!-- fails -->              the last command fails; so do blocks whose output begins with ✗
+    <!-- fails -->              the last command fails
 
 Ids and tokens in commands are examples. They are replaced by those that earlier output shows at the
-same place of an address. ``kill -9`` gets the process id of the worker.
+same place of an address. ``kill -9`` gets the process id of the worker. A page can have a script
+that runs before its blocks, and values for other placeholders, both given by the test.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import re
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -37,8 +38,34 @@ _COMMENT: Final = re.compile(r"<!--\s*(.*?)\s*-->\s*\Z", re.DOTALL)
 _NAMED: Final = re.compile(r"[Ss]ave (?:this|it) as `([\w.-]+)`[^`]*\Z")
 _UUID: Final = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _IN_ADDRESS: Final = re.compile(rf"(?P<place>[a-z]+)/(?P<id>{_UUID})")
-_TOKEN: Final = re.compile(r"mwh_[\w-]+")
+_TOKEN: Final = re.compile(r"mwh_(?:[\w-]+|…)")
 _KILL: Final = re.compile(r"(?<=kill -9 )\d+")
+# Every question that a command asks at a terminal, and the reader's answer.
+_ANSWERS: Final = (
+    ("[y/N]", "y"),
+    ("Value:", "sk-0123456789abcdef"),
+    ("Repeat for confirmation:", "sk-0123456789abcdef"),
+    ("empty for none):", "sk-0123456789abcdef"),
+    ("current one):", "sk-0123456789abcdef"),
+    ("Token:", "sk-0123456789abcdef"),
+    # A proposal: its questions, then whether to save it.
+    ("  >", "1"),
+    ("[q]uit:", "y"),
+)
+# The command of a page, which runs in a process that has the product loaded already.
+_COMMAND: Final = """\
+#!{python} -IS
+import json, os, socket, sys
+line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+line.connect({address!r})
+socket.send_fds(line, [b"."], [0, 1, 2])
+order = {{"words": sys.argv[1:], "environment": dict(os.environ), "folder": os.getcwd()}}
+line.sendall(json.dumps(order).encode() + b"\\n")
+code = int(line.makefile().readline())
+sys.exit(code if code >= 0 else 128 - code)
+"""
+# A response with an error makes curl fail.
+_CURL: Final = '#!/bin/sh\nPATH=${PATH#*:} exec curl --silent --show-error --fail-with-body "$@"\n'
 # Commands of the server itself, which runs already.
 _SERVER: Final = re.compile(r"^(?:\./start|mainspring up)(?: --port \d+)?\s*$", re.MULTILINE)
 
@@ -63,7 +90,7 @@ class Block:
 
     @property
     def fails(self) -> bool:
-        return self.comment.strip() == "fails" or self.output.lstrip().startswith("✗")
+        return self.comment.strip() == "fails"
 
     @property
     def script(self) -> str:
@@ -102,24 +129,38 @@ def read_blocks(text: str) -> list[Block]:
 
 @dataclass(slots=True)
 class PageSession:
-    """A reader of one page: a folder, the command, and what was shown so far."""
+    """A reader of one page: a folder, the command, and what was shown so far.
+
+    ``commands`` is the socket of the process that runs ``mainspring`` (see ``warm_process``).
+    ``values`` replaces texts of the page's commands.
+    """
 
     folder: Path
     address: str
     worker: int
     environment: Mapping[str, str]
+    commands: str
+    values: Mapping[str, str] = field(default_factory=dict)
     shown: str = ""
     ran: list[int] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         programs = self.folder / "bin"
         programs.mkdir()
-        for path in (programs / "mainspring", self.folder / "start"):
-            path.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m mainspring "$@"\n')
+        command = _COMMAND.format(python=sys.executable, address=self.commands)
+        for path, text in (
+            (programs / "mainspring", command),
+            (self.folder / "start", command),
+            (programs / "curl", _CURL),
+        ):
+            path.write_text(text)
             path.chmod(0o755)
 
-    def read(self, page: Path) -> None:
-        """Does what the page says."""
+    def read(self, page: Path, before: str = "") -> None:
+        """Does what the page says, after a script that prepares for it."""
+        if before:
+            code, shown = self._execute(before)
+            assert code == 0, f"before {page.name}:\n{before}\n{shown}"
         for block in read_blocks(page.read_text(encoding="utf-8")):
             if block.reason is not None:
                 continue
@@ -129,32 +170,42 @@ class PageSession:
                 self._run(page, block)
 
     def _run(self, page: Path, block: Block) -> None:
-        script = _SERVER.sub("", "".join(self._with_values(block.script)))
-        state = "set -a; [ ! -f .state ] || . ./.state; set -e"
-        text = f"{state}\n{script}\nset +e; export -p > .state\n"
-        path = f"{self.folder / 'bin'}{os.pathsep}{self.environment['PATH']}"
-        with terminal(("y",) * 8) as (theirs, talk):
-            ended = subprocess.run(
-                ["bash", "-c", text],
-                cwd=self.folder,
-                env={**self.environment, "PATH": path, "TERM": "dumb", "NO_COLOR": "1"},
-                stdin=theirs,
-                stdout=theirs,
-                stderr=theirs,
-                timeout=SECONDS,
-                check=False,
-            )
-        self.shown += talk.text
+        script = _SERVER.sub("", self._with_values(block.script))
+        code, shown = self._execute(script)
         self.ran.append(block.line)
-        failed = ended.returncode != 0
-        assert failed == block.fails, (
-            f"{page.name}:{block.line} ended with {ended.returncode}:\n{script}\n{talk.text}"
-        )
+        place = f"{page.name}:{block.line}"
+        assert (code != 0) == block.fails, f"{place} ended with {code}:\n{script}\n{shown}"
+        assert "Traceback" not in shown, f"{place}:\n{shown}"
 
-    def _with_values(self, script: str) -> Iterator[str]:
+    def _execute(self, script: str) -> tuple[int, str]:
+        state = "set -a; [ ! -f .state ] || . ./.state; set -eo pipefail"
+        text = f"{state}\n{script}\nset +e; export -p > .state\n"
+        programs = (self.folder / "bin", Path(sys.executable).parent, self.environment["PATH"])
+        path = os.pathsep.join(map(str, programs))
+        with terminal((), _ANSWERS) as (theirs, talk):
+            try:
+                ended = subprocess.run(
+                    ["bash", "-c", text],
+                    cwd=self.folder,
+                    env={**self.environment, "PATH": path, "TERM": "dumb", "NO_COLOR": "1"},
+                    stdin=theirs,
+                    stdout=theirs,
+                    stderr=theirs,
+                    timeout=SECONDS,
+                    check=False,
+                )
+            except subprocess.TimeoutExpired:
+                raise AssertionError(f"it did not end:\n{script}\n{talk.text}") from None
+        self.shown += talk.text
+        return ended.returncode, talk.text
+
+    def _with_values(self, script: str) -> str:
         script = script.replace(ADDRESS, self.address)
+        script = script.replace(ADDRESS.partition("//")[2], self.address.partition("//")[2])
         script = _KILL.sub(str(self.worker), script)
-        yield _TOKEN.sub(self._token, _IN_ADDRESS.sub(self._id, script))
+        for old, new in self.values.items():
+            script = script.replace(old, new)
+        return _TOKEN.sub(self._token, _IN_ADDRESS.sub(self._id, script))
 
     def _id(self, found: re.Match[str]) -> str:
         known = _IN_ADDRESS.finditer(self.shown)
@@ -163,6 +214,6 @@ class PageSession:
         return f"{found['place']}/{seen[-1]}"
 
     def _token(self, found: re.Match[str]) -> str:
-        seen = _TOKEN.findall(self.shown)
+        seen = [one for one in _TOKEN.findall(self.shown) if one != "mwh_…"]
         assert seen, f"no output shows a token like {found[0]}:\n{self.shown}"
         return str(seen[-1])

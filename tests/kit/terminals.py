@@ -51,10 +51,13 @@ class Dialogue:
 
 
 @contextlib.contextmanager
-def terminal(answers: Sequence[str | Typed]) -> Iterator[tuple[int, Dialogue]]:
+def terminal(
+    answers: Sequence[str | Typed], always: Sequence[Typed] = ()
+) -> Iterator[tuple[int, Dialogue]]:
     """The end of a terminal that a program gets; each question is answered once it is shown.
 
-    The block ends when everything that the program wrote has been read.
+    ``answers`` are for one question each, in order. ``always`` are for every question that ends
+    like this. The block ends when everything that the program wrote has been read.
     """
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 160, 0, 0))
@@ -73,6 +76,12 @@ def terminal(answers: Sequence[str | Typed]) -> Iterator[tuple[int, Dialogue]]:
                 if talk.unasked and talk.unasked[0][0].encode() in talk.output[answered:]:
                     answered = len(talk.output)
                     os.write(ours, talk.unasked.pop(0)[1].encode() + b"\n")
+                shown = talk.output[answered:].rstrip(b" ")
+                for end, answer in always:
+                    if shown.endswith(end.encode()):
+                        answered = len(talk.output)
+                        os.write(ours, answer.encode() + b"\n")
+                        break
             else:
                 # Nothing is left to read, and nobody writes any more.
                 return

@@ -91,7 +91,7 @@ async def discover_authorization_server(
     if resource is not None:
         if not check_resource_allowed(own, str(resource.resource)):
             raise PermissionDenied(
-                "The server says that its tokens are for another server.", code="resource_mismatch"
+                "The protected resource metadata names another server.", code="resource_mismatch"
             )
         own = str(resource.resource)
     named = str(resource.authorization_servers[0]) if resource is not None else _origin(server_url)
@@ -99,7 +99,7 @@ async def discover_authorization_server(
     known = await _first(authority, urls, OAuthMetadata)
     if known is None:
         raise UpstreamError(
-            "The server does not say where one signs in to it.",
+            "The server does not name an authorization server.",
             code="no_sign_in",
             suggestion="Connect it with a token instead.",
             retryable=False,
@@ -118,12 +118,12 @@ def _validate_metadata(
 ) -> AuthorizationServerMetadata:
     if not issuers_match(str(known.issuer), named):
         raise PermissionDenied(
-            "The server of tokens says that it is another one than was named.",
+            "The authorization server has another issuer than the one that was named.",
             code="issuer_mismatch",
         )
     if "S256" not in (known.code_challenge_methods_supported or ()):
         raise UpstreamError(
-            "The server of tokens cannot tell who began to sign in, so it is not used.",
+            "The authorization server does not support PKCE with S256, so it is not used.",
             code="no_pkce",
             retryable=False,
         )
@@ -433,11 +433,11 @@ def _check_given(connection: McpConnection, place: AuthorizationServerMetadata) 
     known = connection.oauth.get(_CLIENT_ISSUER) or connection.oauth.get("issuer")
     if known is not None and not issuers_match(str(known), place.issuer):
         raise PermissionDenied(
-            f"The server of {connection.alias} now names another server of tokens. The client id "
-            "and its secret were given for the one before, so they are not used there.",
+            f"The server of {connection.alias} now names another authorization server. The client "
+            "id and its secret belong to the previous one, so they are not sent to it.",
             code="issuer_changed",
-            suggestion="If that is meant, disconnect it, and connect it again with a client id "
-            "of the new one.",
+            suggestion="If this change is intended, disconnect it, and connect it again with a "
+            "client id of the new one.",
         )
 
 

@@ -289,9 +289,9 @@ def validate_server_url(url: str) -> str:
     for name, _ in parse_qsl(urlsplit(found).query, keep_blank_values=True):
         if is_sensitive(name) or name.lower().replace("_", "-") in _KEYS:
             raise _wrong_url(
-                f"{name} looks like a key, and an address is shown to everybody here.",
+                f"{name} looks like a key, and all members can see the URL.",
                 "key_in_url",
-                "Give the key as the token, which is kept sealed, and leave it out of the address.",
+                "Enter the key as the token, which is encrypted, and remove it from the URL.",
             )
     return found
 

@@ -43,7 +43,7 @@ _SENTENCES: Final = {
     "changed": "Held back, as the server changed what was agreed to",
     "gone": "Gone, as the server has them no more",
     "refused": "Held back, as they cannot be used any more",
-    "new": "New, and waiting for somebody to agree",
+    "new": "New, and waiting for consent",
 }
 
 

@@ -166,7 +166,7 @@ def _truncate_line(line: str) -> str:
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _HINTS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 _BAD_NAME: Final = "Its name is not 1 to 64 letters, digits, dots, dashes and underscores."
-_TWINS: Final = "Several of its tools are called this, and nobody could tell which is meant."
+_TWINS: Final = "Several of its tools have this name, so it is ambiguous."
 _UNNAMED: Final = "(no name)"
 _TITLE: Final = 200
 # Time of the processor that the tools of one connection are worth.
@@ -299,7 +299,7 @@ def _unusable(schema: Any, which: str, limits: Limits) -> str | None:
     left = clean_schema(schema, limits)
     hidden = next(_find_hidden_text(left, ""), None)
     if hidden is not None:
-        return f"Its {which} schema has characters at {hidden[:200]} that nobody can see."
+        return f"Its {which} schema has characters at {hidden[:200]} that are invisible."
     found = check_schema(left, limits)
     return _sentence(which, found[0]) if found else None
 

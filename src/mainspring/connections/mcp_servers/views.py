@@ -76,7 +76,7 @@ def describe_tool(
     )
     judged, said = judge(row.name, offered.hints, find_current_decision(row)), ""
     if find_current_decision(row) != row.effect:
-        said = "; that it only reads was said of what it was, and has to be said again"
+        said = "; its classification as read applied to the earlier version, so set it again"
     most = MOST_LINES if whole else _FEW_LINES
     lines = []
     if compared and row.offered is not None:

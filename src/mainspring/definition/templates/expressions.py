@@ -224,7 +224,7 @@ class ExpressionCompiler:
         """A closure that raises for an undefined value."""
         made = _STRICT.get(type(node))
         if made is None:
-            raise template_error("template_unsupported", get_line(node), "this cannot stand here")
+            raise template_error("template_unsupported", get_line(node), "this is not allowed here")
         return made(self, node)
 
     def soft(self, node: nodes.Node) -> Expression:

@@ -122,7 +122,7 @@ def _check_ids(steps: list[StepOutline], sheet: FindingCollector) -> dict[str, s
                 pointer,
                 f"The step id {step.step_id!r} is taken by {first[step.step_id]}.",
                 "duplicate_step_id",
-                "Give each step an id of its own.",
+                "Give each step a unique id.",
             )
         first.setdefault(step.step_id, step.pointer)
     return first
@@ -171,7 +171,7 @@ def _check_triggers(outline: DefinitionOutline, sheet: FindingCollector) -> None
                 join_pointer(trigger.pointer, "id"),
                 f"The trigger id {trigger.id!r} is taken by {first[trigger.id]}.",
                 "duplicate_trigger_id",
-                "Give each trigger an id of its own, or leave it out.",
+                "Give each trigger a unique id, or remove it.",
             )
         first.setdefault(trigger.id, trigger.pointer)
 
@@ -790,7 +790,7 @@ def _check_event(
     if can_trigger_itself(kind, filters, place.own, place.limits):
         sheet.wrong(
             join_pointer(at, "filters"),
-            "This trigger would go off on the automation's own runs and never come to rest.",
+            "This trigger would start the automation on its own runs, without end.",
             "self_subscription",
             'Name the other automation: {"automation_name": {"equals": "…"}}.',
         )

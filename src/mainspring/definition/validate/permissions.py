@@ -63,7 +63,7 @@ def check_placeholders(document: Mapping[str, Any], sheet: FindingCollector) -> 
 
 
 def _refuse(pointer: str, name: str, sheet: FindingCollector) -> None:
-    detail = f"The secret {name!r} would not be put in here."
+    detail = f"The secret {name!r} is not replaced here."
     sheet.wrong(pointer, detail, "template_secret", _WHERE)
 
 
@@ -284,7 +284,7 @@ def _report_secret(step: StepOutline, secret: str, sheet: FindingCollector) -> N
         _url(step)[0],
         f"The secret {secret!r} would decide which host is called.",
         "secret_in_host",
-        "Write the host as plain text, with the slash that ends it; secrets may stand after it, "
+        "Write the host as plain text, with the slash that ends it; secrets may follow it, "
         f"as in https://example.com/{{{{ secrets.{secret} }}}}.",
     )
 
@@ -325,7 +325,7 @@ def _check_host(step: StepOutline, need: Grant, sheet: FindingCollector) -> None
             place,
             "The host of this URL cannot be read from the definition."
             if url is not None
-            else f"Which hosts {need.capability} may reach is not said anywhere.",
+            else f"Which hosts {need.capability} may reach is not set.",
             "host_unknown",
             "Write the host as plain text, or add a grant: "
             f'{{"capability": "{need.capability}", "params": {{"hosts": ["example.com"]}}}}.',

@@ -202,9 +202,9 @@ def list_export_notes(carried: WorkspaceContent) -> list[Finding]:
     found = [
         Finding(
             thing.place(at),
-            f"The id {one} belongs to this workspace alone.",
+            f"The id {one} is valid only in this workspace.",
             "foreign_id",
-            "Say what is meant by a name, or change it after the import.",
+            "Use a name instead, or change it after the import.",
         )
         for thing in carried.resources
         if thing.kind != "prompt"

@@ -95,7 +95,7 @@ def list_kept_datasets(here: WorkspaceResource, coming: WorkspaceResource) -> li
     return [
         {
             "path": coming.path,
-            "why": f"The dataset {one['name']!r} is here and not in the file; it is kept.",
+            "why": f"The dataset {one['name']!r} exists in the workspace and not in the file. It is kept.",
         }
         for one in _list_datasets(here)
         if one["name"] not in spoken and not _is_usual(one)
@@ -172,7 +172,7 @@ def plan(
             "Nothing was imported: names are taken.",
             code="name_taken",
             findings=clashes,
-            suggestion="Say with on_clash whether to save new versions or to rename.",
+            suggestion="Set on_clash to new_version or rename.",
         )
     return planned
 
@@ -184,8 +184,8 @@ def _build_name_taken_finding(thing: WorkspaceResource) -> Finding:
 
 def _build_ambiguous_finding(thing: WorkspaceResource, there: Sequence[UUID]) -> Finding:
     detail = (
-        f"Several {thing.kind}s are called {thing.name!r}, here or in the files: nobody can say "
-        "which of them is meant."
+        f"Several {thing.kind}s are called {thing.name!r}, in the workspace or in the files, so "
+        "the name is ambiguous."
     )
     hint = f"Rename them; here it is {', '.join(str(one) for one in there[:3])}."
     return Finding(f"{thing.path}#", detail, "ambiguous_name", hint)
@@ -193,8 +193,8 @@ def _build_ambiguous_finding(thing: WorkspaceResource, there: Sequence[UUID]) ->
 
 _PLANNED: Final[tuple[str, ...]] = ("title", "charter", "kpis", "deadlines")
 _LEFT: Final[Mapping[str, str]] = {
-    "settings": "Who may approve is decided by people here; it is not brought in.",
-    "recipes": "Things come as they are; no recipe is installed.",
+    "settings": "The approval policy is never imported. An owner sets it.",
+    "recipes": "Objects are imported as they are. No recipe is installed.",
 }
 
 

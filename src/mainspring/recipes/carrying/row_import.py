@@ -37,9 +37,9 @@ ImportedRow = Mapping[str, Any]
 _BATCH: Final = 5_000
 _NOWHERE: Final = UUID(int=0)
 TWICE: Final = "An earlier row of the file has the same key."
-OTHER: Final = "Here a row with the same key says something else; it is left as it is."
-DELETED: Final = "They were deleted here; restore_board_rows brings such rows back."
-NO_KEY: Final = "The dataset has rows already and no key field, so they could stand there twice."
+OTHER: Final = "A row with the same key has other values. It was not changed."
+DELETED: Final = "They were deleted in this workspace. restore_board_rows restores them."
+NO_KEY: Final = "The dataset has rows and no key field, so rows could be duplicated."
 
 # Whether a row exists, and whether it is equal; a deleted one is neither.
 _BY_KEY = """

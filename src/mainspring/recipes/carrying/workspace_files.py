@@ -434,7 +434,7 @@ class _WorkspaceFileReader:
                     if one.reference is None
                     else f"There is no {one.reference.path}, which {one.text[:150]!r} refers to."
                 )
-                hint = "Text that is meant as it stands has two dollars."
+                hint = "To escape text that looks like a reference, use two dollar signs."
                 self._note(thing.place(one.pointer), detail, "no_reference", hint)
 
     def _known(self, reference: ResourceReference) -> str | None:

@@ -312,7 +312,7 @@ def _dependency_cycle_error(chain: Sequence[str]) -> Conflict:
         detail,
         code="dependency_cycle",
         findings=[Finding("/slug", detail, "dependency_cycle")],
-        suggestion="Whoever publishes them has to take one of the dependencies out.",
+        suggestion="The publisher has to remove one of the dependencies.",
     )
 
 
@@ -398,11 +398,11 @@ async def check_filled(
         if not more:
             # Creating it reports what is wrong with it, as with any other automation.
             return
-        detail = f"{package.name!r} asks for more than it says: {more[0].detail}"
+        detail = f"{package.name!r} requests more than it declares: {more[0].detail}"
         raise Invalid(detail, code=more[0].code, findings=more)
     shown = " and ".join(names)
-    detail = f"This value of {shown} leads the recipe elsewhere than it says: {wrong[0].detail}"
-    hint: str | None = "Give the name alone, such as www.example.com: no https:// and no /."
+    detail = f"This value of {shown} makes the recipe reach a host that it does not declare: {wrong[0].detail}"
+    hint: str | None = "Give only the host name, such as www.example.com, without https:// and /."
     if not any(one.code in ASKS_MORE for one in wrong):
         # It leads nowhere at all, and the sentence about the place says why.
         detail = f"This value of {shown}, as it was filled in, does not do: {wrong[0].detail}"

@@ -132,9 +132,9 @@ async def _check_slug(
 ) -> None:
     whose = None
     if package.slug in await services.catalog.starters():
-        whose = "a starter that came with the house"
+        whose = "a built-in starter"
     elif await tx.fetchrow(_SHARED_ELSEWHERE, workspace_id, package.slug) is not None:
-        whose = "a recipe that somebody else shares"
+        whose = "a shared recipe of another publisher"
     if whose is not None:
         detail = f"{package.slug!r} is the slug of {whose}."
         raise Conflict(

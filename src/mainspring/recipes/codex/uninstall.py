@@ -173,7 +173,7 @@ async def _resolve_requested(ctx: CallContext, arguments: Mapping[str, Any]) -> 
         check_live(install)
         return [install]
     if "brain_id" not in arguments:
-        detail = "To uninstall everything of a recipe, say in which workspace: give brain_id."
+        detail = "To uninstall all installs of a recipe, set brain_id to the workspace."
         raise Invalid(
             detail, code="brain_needed", findings=[Finding("/brain_id", detail, "required")]
         )
@@ -244,7 +244,7 @@ def _check_recoverable(ctx: CallContext, install: RecipeInstall) -> None:
             f"{install.name!r} could be recovered until {until:%Y-%m-%d %H:%M} UTC.",
             code="recovery_over",
             suggestion="Install the recipe again; what it kept before is archived and can be "
-            "restored by hand.",
+            "restored manually.",
         )
 
 

@@ -361,7 +361,7 @@ def _check_untouched(outlooks: list[UpgradePreview]) -> None:
     places = ", ".join(change.place for _, change in touched[:5])
     more = f" and {len(touched) - 5} more" if len(touched) > 5 else ""
     raise Conflict(
-        f"People here changed what the upgrade would replace: {places}{more}.",
+        f"The upgrade would replace your own changes: {places}{more}.",
         code="user_changes",
         findings=findings,
         suggestion="Give force to throw these changes away, or undo them first.",

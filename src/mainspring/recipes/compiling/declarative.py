@@ -99,7 +99,7 @@ DECLARED: Final[dict[str, Any]] = {
         "paging": "It belongs to an endpoint.",
         "cursor": "It belongs to an endpoint.",
         "conditional": "It belongs to an endpoint.",
-        "schedule": "Say it as trigger: {kind: cron, cron}.",
+        "schedule": "Write trigger: {kind: cron, cron}.",
     },
 }
 
@@ -132,7 +132,7 @@ def find_secret_problems(template: DeclarativeTemplate) -> list[Finding]:
                     findings.append(_build_two_hosts_finding(named[1], pointer))
             bare = "".join(one for one, place in split if not place)
             if "{{" in bare or "{%" in text:
-                detail = "Two braces begin a secret and two end it; here one side is missing."
+                detail = "A secret starts and ends with two braces. One pair is missing."
                 findings.append(Finding(pointer, detail, "template_braces"))
     if declared is not None and declared not in goes:
         findings.append(_build_unused_secret_finding(declared))
@@ -151,7 +151,7 @@ def _find_body_placeholders(value: Any, at: str) -> Iterator[Finding]:
     while rest:
         pointer, one = rest.pop()
         if isinstance(one, str) and "{{" in one:
-            detail = "Nothing is put into the body; secrets stand in headers and query."
+            detail = "Secrets are allowed in headers and query, not in the body."
             yield Finding(pointer, detail, "secret_not_allowed_here")
         elif isinstance(one, Mapping):
             rest += [(join_pointer(pointer, str(key)), inner) for key, inner in one.items()]
@@ -160,7 +160,7 @@ def _find_body_placeholders(value: Any, at: str) -> Iterator[Finding]:
 
 
 def _build_no_secret_finding(written: str, at: str) -> Finding:
-    detail = f"{{{{{written[:80]}}}}} is not put in here: a request has secrets and plain text."
+    detail = f"{{{{{written[:80]}}}}} is not replaced here. A request can contain secrets and plain text."
     way = "Name a publisher secret in capitals, as {{publisher.CMC_API_KEY}}."
     return Finding(at, detail, "not_a_publisher_secret", way)
 
@@ -211,11 +211,11 @@ def _find_problems(template: IntegrationTemplate) -> Iterator[Finding]:
         if "mapping" in one:
             yield from validate_mapping(one["mapping"], f"{at}/mapping")
         elif "mapping" not in template:
-            detail = "Nothing says how an item of this endpoint becomes a page."
+            detail = "This endpoint has no mapping from its items to pages."
             yield Finding(at, detail, "mapping_missing", "Add mapping to it, or to the whole.")
         if one["op"] in ops:
             detail = f"Two endpoints have the op {one['op']}."
-            yield Finding(f"{at}/op", detail, "op_twice", "Give each one of its own.")
+            yield Finding(f"{at}/op", detail, "op_twice", "Give each of them its own.")
         ops.add(one["op"])
     yield from find_secret_problems(template)
 

@@ -71,7 +71,7 @@ class EntryNames:
             )
         other = self.names.get(name.casefold())
         if other == name:
-            raise entry_error(f"The entry {format_entry_name(name)} is there twice.", "entry_twice")
+            raise entry_error(f"The entry {format_entry_name(name)} is in the archive twice.", "entry_twice")
         if other is not None:
             detail = f"The entries {format_entry_name(other)} and {format_entry_name(name)} differ only in capitals."  # noqa: E501
             raise entry_error(detail, "entry_case", "Give one of them another name.")
@@ -93,7 +93,7 @@ def name_fault(name: str) -> str | None:
         return "its path begins with a drive"
     parts = name.split("/")
     if len(parts) > _DEEPEST:
-        return f"it lies more than {_DEEPEST} folders deep"
+        return f"it is more than {_DEEPEST} folders deep"
     for part in parts:
         fault = _find_part_fault(part)
         if fault is not None:
@@ -196,7 +196,7 @@ class RecipeArchive:
         except Invalid:
             raise
         except _DAMAGE:
-            detail = f"The entry {format_entry_name(name)} is damaged: it does not hold what the archive says."  # noqa: E501
+            detail = f"The entry {format_entry_name(name)} is damaged."
             raise entry_error(detail, "archive_damaged", "Pack the folder again.") from None
         self._spent += len(made)
         return bytes(made)
@@ -267,7 +267,7 @@ _REFUSED: Final[tuple[tuple[Callable[[zipfile.ZipInfo], bool], str, str], ...]] 
     (
         lambda one: one.compress_type not in _METHODS,
         "entry_method",
-        "it is packed in a way that is not read here; deflate is",
+        "its compression method is not supported; use deflate",
     ),
     (
         _is_bomb,
@@ -387,7 +387,7 @@ def _assemble_document(source: FileSource, limits: Limits) -> dict[str, Any]:
     document = _insert_source(document, files)
     if PREVIEW in there:
         if "preview" in document:
-            detail = f"The preview stands in {RECIPE} and in {PREVIEW}."
+            detail = f"The preview is in both {RECIPE} and in {PREVIEW}."
             raise _build_pointer_error("/preview", detail, "twice", "Keep one of them.")
         document["preview"] = files.text(PREVIEW)
     return _insert_examples(document, files)

@@ -93,7 +93,7 @@ def _find_format_problem(value: Mapping[str, Any]) -> Finding | None:
 def _find_file_reference(value: Mapping[str, Any]) -> Iterator[Finding]:
     """Reject a file reference: a packed document contains its script."""
     if "source_file" in value["template"].get("script", {}):
-        detail = "A file beside a recipe is read together with its folder; here it stands alone."
+        detail = "source_file works only in a recipe folder. This recipe is a single file."
         hint = "Name the folder, or pack it: `mainspring recipes pack FOLDER`."
         yield Finding("/template/script/source_file", detail, "source_file_alone", hint)
 
@@ -121,7 +121,7 @@ def _find_duplicates(value: Mapping[str, Any]) -> Iterator[Finding]:
                 join_pointer("/dependencies", number, "slug"), detail, "depends_on_itself"
             )
         if name in RESERVED:
-            detail = f"{name!r} stands for something else in references."
+            detail = f"{name!r} is reserved in references."
             yield Finding(pointer, detail, "reserved_name", "Give it another name with `as`.")
         elif name in called:
             detail = f"Two dependencies are called {name!r}."
@@ -140,7 +140,7 @@ def _find_repeated_names(named: Iterable[tuple[str, str]]) -> Iterator[Finding]:
 def _validate_settings(value: Mapping[str, Any]) -> Iterator[Finding]:
     for number, entry in enumerate(value.get("settings", ())):
         if entry.get("required") is False and "default" not in entry:
-            detail = "A setting that may be left out has a default, or nothing can be filled in."
+            detail = "An optional setting needs a default."
             yield Finding(join_pointer("/settings", number, "default"), detail, "no_default")
         for key in ("default", "example"):
             if key not in entry:

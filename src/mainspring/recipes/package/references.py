@@ -93,7 +93,7 @@ def check_digest(document: Mapping[str, Any]) -> Finding | None:
         "/digest",
         "The digest is that of another content: the recipe was changed after it was packed.",
         "wrong_digest",
-        "Get it again from whoever published it, or pack it anew: `mainspring recipes pack`.",
+        "Get it again from its publisher, or pack it again: `mainspring recipes pack`.",
     )
 
 
@@ -324,8 +324,8 @@ def _find_misplaced_reference(
         return None
     return Finding(
         place.pointer,
-        f"{place.shown} is text and stands in an expression, where it could be read as more "
-        "than text.",
+        f"{place.shown} is text inside an expression, where it could be evaluated as "
+        "code.",
         "reference_in_expression",
         "Make it the default of an input, and use the input in the expression.",
     )
@@ -386,7 +386,7 @@ def _get_reference_value(place: InstallReference, filling: ReferenceValues) -> A
         raise _UnfilledReference(Finding(place.pointer, detail, "no_value")) from None
     wrong = validate_filled_value(value, place.pointer)
     if wrong is None and place.inside and place.what != "id" and isinstance(value, str):
-        detail = f"{place.shown} is text and stands in an expression."
+        detail = f"{place.shown} is text inside an expression."
         wrong = Finding(place.pointer, detail, "reference_in_expression")
     if wrong is not None:
         raise _UnfilledReference(wrong)

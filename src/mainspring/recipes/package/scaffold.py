@@ -77,7 +77,7 @@ def _build_envelope(name: str, kind: str) -> dict[str, Any]:
         "version": "0.1.0",
         "kind": kind,
         "name": _build_title(name),
-        "description": "What it does for whoever installs it.",
+        "description": "What it does for the person who installs it.",
         "publisher": "Me",
         "category": "other",
         "tags": [],

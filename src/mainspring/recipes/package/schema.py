@@ -29,7 +29,7 @@ _WORD: Final[JsonSchema] = {
     "type": "string",
     "maxLength": 64,
     "pattern": "^[a-z][a-z0-9_]*$",
-    "x-mainspring-says": "A name here is small letters, digits and underscores, a letter first.",
+    "x-mainspring-says": "A name starts with a lowercase letter and has lowercase letters, digits and underscores.",
 }
 _SECRET: Final[JsonSchema] = {"type": "string", "minLength": 1, "maxLength": 64}
 _SHOWN_ANTI_EXAMPLES: Final = 6
@@ -82,7 +82,7 @@ def _build_fields() -> JsonSchema:
         "kind": {"enum": list(KINDS)},
         "name": NAME,
         "description": {
-            "description": "What it does for whoever installs it.",
+            "description": "What it does for the person who installs it.",
             "type": "string",
             "minLength": 1,
             "maxLength": 5_000,
@@ -121,7 +121,7 @@ def _build_requests_schema() -> JsonSchema:
     """The schema of what the installer is shown and consents to."""
     return {
         "dependencies": {
-            "description": "Recipes that must stand first; missing ones are installed too.",
+            "description": "Recipes that must be installed first. Missing ones are installed too.",
             "type": "array",
             "maxItems": 50,
             "items": object_of(
@@ -164,7 +164,7 @@ def _build_requests_schema() -> JsonSchema:
             "items": {"type": "string", "minLength": 1, "maxLength": 260},
         },
         "settings": {
-            "description": "What whoever installs decides; the template says "
+            "description": "Values chosen at installation. The template uses "
             "install.settings.<name>.",
             "type": "array",
             "maxItems": 50,

@@ -100,7 +100,7 @@ def validate_signature(document: Mapping[str, Any]) -> Finding | None:
         key.verify(value, compute_recipe_digest(document))
     except (InvalidSignature, ValueError):
         detail = "The signature does not fit: the recipe was changed, or another key signed it."
-        hint = "Get it again from whoever published it."
+        hint = "Get it again from its publisher."
         return Finding("/signature/value", detail, "bad_signature", hint)
     return None
 

@@ -71,7 +71,7 @@ def _find_ids(value: Any, at: str) -> Iterator[Finding]:
 
 
 def _build_id_finding(at: str) -> Finding:
-    detail = "Here stands the id of a thing in one workspace; nobody else has it."
+    detail = "This is an id of one workspace. It is invalid in every other workspace."
     return Finding(at, detail, "hard_coded_id", _HINT)
 
 
@@ -136,7 +136,7 @@ def find_undeclared_needs(filled: Mapping[str, Any], needs: CompiledNeeds) -> It
     at, used = "/requires/connections", needs.connections_used
     yield from _compare_names("connection", at, "integration", lines, needs.connections, used)
     for name in sorted(needs.unnamed):
-        detail = f"{name} goes over a connection, and the recipe does not say which one."
+        detail = f"{name} uses a connection that the recipe does not declare."
         hint = f'Bound the grant for {name}, as in "params": {{"source": "gmail"}}.'
         yield Finding("/grants", detail, "hidden_connection", hint)
 
@@ -148,7 +148,7 @@ def _compare_grants(
     # The automation's own key-value store need not be declared.
     asked = (one for one in needs.grants if one.capability not in KV)
     for need in find_missing_grants(asked, told):
-        detail = f"It would be able to call {_format_grant(need)}, and the recipe does not say so."
+        detail = f"It could call {_format_grant(need)}, which the recipe does not declare."
         hint = "Add this to grants, or narrow what the template asks for."
         yield Finding("/grants", detail, "hidden_grant", hint)
     for number, one in enumerate(told):
@@ -185,7 +185,7 @@ def _compare_hosts(declared: Collection[Any], needs: CompiledNeeds) -> Iterator[
     told = Grant(_FETCH, {"hosts": list(declared)})
     for host in sorted(needs.hosts):
         if not is_covered_by(told, Grant(_FETCH, {"hosts": [host]})):
-            detail = f"It would be able to reach {host}, and the recipe does not say so."
+            detail = f"It could reach {host}, which the recipe does not declare."
             yield Finding("/hosts", detail, "hidden_host", "Add it to hosts.")
     reached = Grant(_FETCH, {"hosts": sorted(needs.hosts)})
     for number, host in enumerate(declared):
@@ -204,7 +204,7 @@ def _compare_names(
 ) -> Iterator[Finding]:
     code = what.partition(" ")[0]
     for name in sorted(set(needed) - set(lines)):
-        detail = f"It uses the {what} {name!r}, and the recipe does not say so."
+        detail = f"It uses the {what} {name!r}, which the recipe does not declare."
         yield Finding(at, detail, f"hidden_{code}", f"Add it to {at[1:].replace('/', '.')}.")
     for number, name in enumerate(lines):
         if name not in needed and name not in used:
@@ -387,7 +387,7 @@ def _find_reserved_names(package: RecipePackage, document: Mapping[str, Any]) ->
     for key in written if isinstance(written, Mapping) else ():
         if key in RESERVED_METADATA:
             at = join_pointer(f"{_AT}/definition/metadata", key)
-            detail = f"{key} is a mark that the house itself puts on automations."
+            detail = f"{key} is a reserved tag."
             yield Finding(at, detail, "reserved_metadata", "Leave it out.")
     for pointer, source in _iterate_sources(document.get("plan"), "/plan"):
         if source != package.slug:

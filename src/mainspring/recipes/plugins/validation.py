@@ -54,7 +54,7 @@ def _validate_silver(one: Integration, limits: Limits) -> Iterator[Finding]:
     signs_in = one.manifest["auth"]["kind"] not in _NOBODY_SIGNS_IN
     default = Integration(manifest={}).account
     if signs_in and one.account is default:
-        detail = "A connection cannot be tested: nobody says who it is over there."
+        detail = "A connection cannot be tested: the integration does not return an account name."
         yield Finding("/auth", detail, "no_account_test")
     for source in one.sources:
         yield from _validate_schema(source.name, source.input_schema, limits)
@@ -64,9 +64,9 @@ def _validate_silver(one: Integration, limits: Limits) -> Iterator[Finding]:
 
 def _validate_gold(one: Integration, limits: Limits) -> Iterator[Finding]:
     if one.sources and not one.polls:
-        yield Finding("", "It can be asked and never looks by itself.", "no_poll")
+        yield Finding("", "It supports reading but not watching.", "no_poll")
     if one.polls and not one.events:
-        yield Finding("", "It looks by itself and tells nobody: it has no events.", "no_event")
+        yield Finding("", "It supports watching but declares no events.", "no_event")
     for event in one.events:
         yield from _validate_schema(event.type, event.payload_schema, limits)
         if not event.type.startswith(f"{one.id}."):
@@ -85,7 +85,7 @@ def _validate_capability_schemas(capability: Capability, limits: Limits) -> Iter
         judge = compile_schema(schema, limits)
         wrong = any(judge.findings(example, "") for example in schema["examples"])
         if wrong or not all(judge.findings(entry["value"], "") for entry in schema[_ANTI]):
-            detail = f"An example of {capability.id} is not what it is said to be."
+            detail = f"The examples of {capability.id} contradict its schema."
             yield Finding("", detail, "false_example")
 
 

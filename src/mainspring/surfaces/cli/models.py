@@ -52,7 +52,7 @@ class ModelConnectionOptions:
 def read_key() -> str | None:
     """The key from the pipe or from a person; None when there is none."""
     if sys.stdin.isatty():
-        text = "Key (Enter for none, or to keep the one that is there)"
+        text = "API key (press Enter for none, or to keep the current one)"
         asked = typer.prompt(text, default="", show_default=False, hide_input=True, err=True)
         return str(asked).strip() or None
     data = sys.stdin.buffer.read(_MOST_KEY)

@@ -75,7 +75,7 @@ def make_key(screen: Screen, file: Path) -> int:
         raise Conflict(
             f"There is a file {one_line(str(file))} already.",
             code="file_exists",
-            suggestion="Whoever has a key keeps it; choose another file for a second one.",
+            suggestion="An existing key is never overwritten. Choose another file.",
         )
     key = generate_key()
     try:
@@ -128,7 +128,7 @@ def _key(file: Path) -> KeyPair:
         raise Invalid(
             "The key's file can be read by others, so it is not used.",
             code="key_unguarded",
-            suggestion=f"If nobody has read it: `chmod 600 {one_line(str(file))}`.",
+            suggestion=f"If no one else has read it: `chmod 600 {one_line(str(file))}`.",
         ) from None
     except OSError as error:
         detail = f"The key cannot be read: {error.strerror}."

@@ -93,7 +93,7 @@ class AutomationSummary(_Shape):
     goal: str | None
     state: AutomationState
     paused_reason: str | None = Field(
-        description="Why it is paused when nobody asked for it: failures, consent or owner_left."
+        description="Why it was paused automatically: failures, consent or owner_left."
     )
     version: int = Field(description="The version in force.")
     agreed: AgreedShape | None = Field(
@@ -118,7 +118,7 @@ class AutomationSummary(_Shape):
     drafts_waiting: int
     approvals_waiting: int
     consent_waiting: bool = Field(description="A person has to agree before it starts.")
-    halted: str | None = Field(description="Why it stands still by a halt; null: it does not.")
+    halted: str | None = Field(description="Why it is halted; null: it is not.")
 
 
 class TriggerSummary(_Shape):

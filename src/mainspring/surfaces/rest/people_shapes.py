@@ -70,7 +70,7 @@ class LinkShape(BaseModel):
     workspace: str | None = Field(description="Where an invitation leads.")
     role: Role | None = Field(description="What they will be there.")
     sign_in_first: bool = Field(
-        description="Whether it works only for somebody who is signed in with this email."
+        description="Whether it works only for a person who is signed in with this email."
     )
 
 
@@ -221,7 +221,7 @@ class SessionShape(_Shape):
 class TerminalBegun(_Shape):
     """A sign-in that a person confirms on the page."""
 
-    device_code: str = Field(description="The terminal polls with it; nobody else needs it.")
+    device_code: str = Field(description="The terminal polls with it. Keep it secret.")
     code: str = Field(description="The person types it on the page.")
     url: str = Field(description="The page.")
     expires_at: datetime

@@ -173,7 +173,7 @@ class WaitsFor(_Shape):
     """What a waiting run needs of a person."""
 
     kind: Literal["draft", "approval"] = Field(
-        description="A held write that somebody approves, or a question that somebody answers."
+        description="A held write that a person approves, or a question that a person answers."
     )
     id: UUID = Field(description="The id of the draft or of the question.")
     text: str = Field(description="What would be sent; empty for a question.")

@@ -187,7 +187,7 @@ async def test_that_a_tool_only_reads_is_asked_for_anew_when_it_is_another(
     after = (await shop.look(one))["send_note"]
 
     assert (waiting["state"], waiting["effect"]) == ("changed", "send")
-    assert "has to be said again" in waiting["effect_because"]
+    assert "set it again" in waiting["effect_because"]
     assert (after["state"], after["effect"]) == ("agreed", "send")
     assert "said again" not in after["effect_because"]
 

@@ -62,7 +62,7 @@ def test_what_the_sandbox_holds_is_not_refused(source: str) -> None:
 def test_a_secret_where_none_is_put_in_is_refused_by_its_name_and_place() -> None:
     (found,) = _judged("const a = 1;\nconst key = 'Bearer {{stripe_key}}';")
 
-    assert found.detail == "line 2, column 21: the secret 'stripe_key' would not be put in here."
+    assert found.detail == "line 2, column 21: the secret 'stripe_key' is not replaced here."
     assert found.code == "template_secret"
     assert "headers" in (found.suggestion or "")
 

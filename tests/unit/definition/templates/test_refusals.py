@@ -40,7 +40,7 @@ def refusal(source: str) -> Invalid:
         ("{{ x|join(*y) }}", "template_unsupported", "arguments"),
         ("{{ x|join(**y) }}", "template_unsupported", "arguments"),
         ("{{ x is defined(1) }}", "template_unsupported", "no arguments"),
-        ("{{ x[1:2, 3] }}", "template_unsupported", "cannot stand here"),
+        ("{{ x[1:2, 3] }}", "template_unsupported", "not allowed here"),
         ("{{ x|nope }}", "template_unknown_filter", "'nope'"),
         ("{% set x | nope %}{% endset %}", "template_unknown_filter", "'nope'"),
         ("{{ x is nope }}", "template_unknown_test", "'nope'"),

@@ -64,7 +64,7 @@ class CapabilityDetail(CapabilityShape):
     """One capability, and what it has cost so far."""
 
     history: CapabilityHistory | None = Field(
-        description="Cost is measured, never declared; null for a run, which is told of nothing "
+        description="Cost is measured, never declared; null for a run, which sees nothing "
         "but what it may call."
     )
 

@@ -71,7 +71,7 @@ class RedirectShape(_Shape):
 
 class AskingClient(_Shape):
     id: UUID
-    name: str = Field(description="What it calls itself; nobody has checked it.")
+    name: str = Field(description="The self-declared name. It is not verified.")
     registered_at: datetime
 
 

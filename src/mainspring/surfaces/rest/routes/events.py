@@ -99,7 +99,7 @@ class EventTypeShape(_Shown):
     type: str
     description: str
     payload_schema: dict[str, Any]
-    built_in: bool = Field(description="Told by the house itself; nobody else may.")
+    built_in: bool = Field(description="Published only by Mainspring itself.")
 
 
 class EventTypesShape(_Shown):

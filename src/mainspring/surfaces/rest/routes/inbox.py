@@ -66,7 +66,7 @@ class DraftShape(BaseModel):
     approved_hash: str | None = Field(description="Of the approved text.")
     approvals: int = Field(description="How many people have agreed to this wording.")
     batch_id: UUID | None = Field(description="Same for the drafts of one turn.")
-    notify: list[str] = Field(description="Where people are told of it.")
+    notify: list[str] = Field(description="Where people are notified.")
     source: str | None = Field(description="The integration, if any.")
     action: str
     redraft_of: UUID | None = Field(description="The draft it copies.")
@@ -105,7 +105,7 @@ def _messages(made: APIRouter) -> None:
     @needs(Permission.READ)
     async def get_inbox(
         caller: SignedIn,
-        unread: Annotated[bool, Query(description="Only what nobody has read.")] = False,
+        unread: Annotated[bool, Query(description="Only unread messages.")] = False,
         cursor: Cursor = None,
         limit: Limit = PAGE,
     ) -> JsonAnswer:

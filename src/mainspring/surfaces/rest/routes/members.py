@@ -156,7 +156,7 @@ def _check_person(caller: SignedIn, detail: str) -> None:
 def _add_invitations(made: APIRouter, services: ApplicationServices) -> None:
     @made.post(
         "/invitations",
-        summary="Ask somebody in by their email",
+        summary="Invite a person by email",
         status_code=201,
         response_model=InvitedShape,
         responses=problems(403, 409),
