@@ -34,8 +34,8 @@ def actions_page() -> str:
     ]
     return page(
         "Actions",
-        "What a step of a plan may name in `action`. The id of a capability may stand there "
-        "too: the step is then a direct call, and its `config` are the arguments "
+        "The values of `action` in a step. You can also use the id of a capability. The step "
+        "then calls it, and `config` contains the arguments "
         "([capabilities](capabilities.md)).",
         *parts,
     )
@@ -47,20 +47,34 @@ def capabilities_page() -> str:
     for name, entry in sorted(words.capabilities.items()):
         notes = entry.annotations
         effect = "held for a person" if entry.write is not None else notes.effect.value
-        rows.append((f"[{name}](#{name.replace('.', '')})", effect, sentence(entry.label)))
+        link = f"[{name}](#{name.replace('.', '')})"
+        rows.append((link, effect, _toolsets(entry), sentence(entry.label)))
         secret = ", ".join(map(code, sorted(notes.secret_arguments)))
         parts.append(
             f"## {name}\n\n{entry.description.strip()}\n\n{fields(entry.input_schema)}\n\n"
             f"Result: {shape_of_output(entry.output_schema)}"
-            + (f"\n\nA secret may stand in: {secret}." if secret else "")
+            + (f"\n\nAccepts secrets: {secret}." if secret else "")
         )
     return page(
         "Capabilities",
-        "Everything the system can do, each behind the gate. `read` changes nothing, `keep` "
-        "writes what the workspace keeps, `send` leaves the house.",
-        table(("Capability", "Effect", "What it does"), rows),
+        "Everything that steps, scripts, agents and clients can call. `read` changes nothing, "
+        "`keep` writes to the workspace, and `send` writes to outside systems. MCP clients choose "
+        "[toolsets](../guides/connect-an-mcp-client.md#choose-toolsets). A capability without one "
+        "is only for runs.",
+        table(("Capability", "Effect", "Toolsets", "What it does"), rows),
         *parts,
     )
+
+
+def _toolsets(entry: Any) -> str:
+    """The toolsets that contain a capability; empty for those that only runs may call."""
+    toolsets = importlib.import_module("mainspring.surfaces.mcp.toolsets")
+    if entry.annotations.audience.value == "runs":
+        return ""
+    named = entry.annotations.toolset
+    is_default = toolsets.ToolSelection().names_capability(entry)
+    names = [named.value] if named is not None else []
+    return ", ".join(code(name) for name in names + [toolsets.DEFAULT] * is_default)
 
 
 def triggers_page() -> str:
@@ -72,7 +86,7 @@ def triggers_page() -> str:
     ]
     return page(
         "Triggers",
-        "What may start a run besides a person. `config` stands in the definition; the payload "
+        "What may start a run besides a person. `config` is part of the definition; the payload "
         "is what templates see as `trigger`.",
         *parts,
     )

@@ -34,9 +34,6 @@ def _step(step_id: str, action: str, config: str) -> str:
 
 
 _NOTE: Final = _step("note", "notification", '{"title": "Done"}')
-_MAIL: Final = _step(
-    "mail", "send_email", '{"to": ["ada@example.com"], "subject": "Friday", "text": "Hello."}'
-)
 _HOURLY: Final = (
     '[{"id": "hourly", "type": "schedule", "config":'
     ' {"cron": "0 * * * *", "timezone": "UTC"}}]'
@@ -72,19 +69,8 @@ for n in 1 2; do mainspring fire Publish; done
 until [ "$(mainspring approvals --json | jq '.approvals | length')" = 2 ]; do sleep 0.2; done
 FIRST=$(mainspring approvals --json | jq -r '.approvals[0].approval_id')
 SECOND=$(mainspring approvals --json | jq -r '.approvals[1].approval_id')
-"""
-        + _saved("Weekly mail", _MAIL, more=', "execution": {"concurrency": "allow_parallel"}')
-        + """
-for n in 1 2 3 4 5; do
-  mainspring fire "Weekly mail"
-  until [ "$(mainspring drafts --json | jq '.drafts | length')" = 1 ]; do sleep 0.2; done
-  mainspring drafts confirm "$(mainspring drafts --json | jq -r '.drafts[0].id')"
-done
-until [ "$(mainspring rules --json | jq '.rules | length')" = 1 ]; do sleep 0.2; done
-RULE=$(mainspring rules --json | jq -r '.rules[0].id')
 """,
-        {"approve QUESTION": "approve $FIRST", "decline QUESTION": "decline $SECOND"}
-        | {"RULE\n": "$RULE\n"},
+        {"approve QUESTION": "approve $FIRST", "decline QUESTION": "decline $SECOND"},
     ),
     "guides/approve-drafts": Preparation(
         f"ONE=$({_DRAFT})\nTWO=$({_DRAFT})\nTHREE=$({_DRAFT})\n"
