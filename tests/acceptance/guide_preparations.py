@@ -35,8 +35,7 @@ def _step(step_id: str, action: str, config: str) -> str:
 
 _NOTE: Final = _step("note", "notification", '{"title": "Done"}')
 _HOURLY: Final = (
-    '[{"id": "hourly", "type": "schedule", "config":'
-    ' {"cron": "0 * * * *", "timezone": "UTC"}}]'
+    '[{"id": "hourly", "type": "schedule", "config": {"cron": "0 * * * *", "timezone": "UTC"}}]'
 )
 _DRAFT: Final = (
     "mainspring call send_email"
@@ -95,7 +94,7 @@ SECOND=$(mainspring approvals --json | jq -r '.approvals[1].approval_id')
     "guides/boards": Preparation(
         values={
             "01a1ddeb-f0f4-7000-9191-64be47c582ce": (
-                "${ROW:=$(mainspring boards show Contacts --json | jq -r '.rows[0].id')}"
+                "${ROW:=$(mainspring boards show Contacts --json | jq -r '.data.datasets.default.rows[0].row_id')}"
             )
         }
     ),

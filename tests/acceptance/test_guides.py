@@ -30,7 +30,6 @@ DOCS: Final = ROOT / "docs"
 PAGES: Final = sorted((DOCS / "get-started").glob("*.md")) + sorted((DOCS / "guides").glob("*.md"))
 
 
-
 def _name(page: Path) -> str:
     return f"{page.parent.name}/{page.stem}"
 

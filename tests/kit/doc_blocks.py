@@ -34,7 +34,7 @@ _BLOCK: Final = re.compile(
     r"^(?P<indent> *)```(?P<language>\w*)[^\n]*\n(?P<text>.*?)^(?P=indent)```$",
     re.DOTALL | re.MULTILINE,
 )
-_COMMENT: Final = re.compile(r"<!--\s*(.*?)\s*-->\s*\Z", re.DOTALL)
+_COMMENT: Final = re.compile(r"<!--\s*((?:(?!-->).)*?)\s*-->\s*\Z", re.DOTALL)
 _NAMED: Final = re.compile(r"[Ss]ave (?:this|it) as `([\w.-]+)`[^`]*\Z")
 _UUID: Final = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _IN_ADDRESS: Final = re.compile(rf"(?P<place>[a-z]+)/(?P<id>{_UUID})")
@@ -43,14 +43,15 @@ _KILL: Final = re.compile(r"(?<=kill -9 )\d+")
 # Every question that a command asks at a terminal, and the reader's answer.
 _ANSWERS: Final = (
     ("[y/N]", "y"),
-    ("Value:", "sk-0123456789abcdef"),
-    ("Repeat for confirmation:", "sk-0123456789abcdef"),
-    ("empty for none):", "sk-0123456789abcdef"),
-    ("current one):", "sk-0123456789abcdef"),
-    ("Token:", "sk-0123456789abcdef"),
+    ("[y/N] ", "y"),
+    # A hidden prompt discards what was typed before its last space.
+    ("Value: ", "sk-0123456789abcdef"),
+    ("Repeat for confirmation: ", "sk-0123456789abcdef"),
+    ("current one): ", "sk-0123456789abcdef"),
+    ("Token: ", "sk-0123456789abcdef"),
     # A proposal: its questions, then whether to save it.
-    ("  >", "1"),
-    ("[q]uit:", "y"),
+    ("  > ", "1"),
+    ("[q]uit: ", "y"),
 )
 # The command of a page, which runs in a process that has the product loaded already.
 _COMMAND: Final = """\

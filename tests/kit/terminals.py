@@ -76,7 +76,7 @@ def terminal(
                 if talk.unasked and talk.unasked[0][0].encode() in talk.output[answered:]:
                     answered = len(talk.output)
                     os.write(ours, talk.unasked.pop(0)[1].encode() + b"\n")
-                shown = talk.output[answered:].rstrip(b" ")
+                shown = talk.output[answered:]
                 for end, answer in always:
                     if shown.endswith(end.encode()):
                         answered = len(talk.output)

@@ -71,7 +71,9 @@ class EntryNames:
             )
         other = self.names.get(name.casefold())
         if other == name:
-            raise entry_error(f"The entry {format_entry_name(name)} is in the archive twice.", "entry_twice")
+            raise entry_error(
+                f"The entry {format_entry_name(name)} is in the archive twice.", "entry_twice"
+            )
         if other is not None:
             detail = f"The entries {format_entry_name(other)} and {format_entry_name(name)} differ only in capitals."  # noqa: E501
             raise entry_error(detail, "entry_case", "Give one of them another name.")

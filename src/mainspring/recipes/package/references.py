@@ -324,8 +324,7 @@ def _find_misplaced_reference(
         return None
     return Finding(
         place.pointer,
-        f"{place.shown} is text inside an expression, where it could be evaluated as "
-        "code.",
+        f"{place.shown} is text inside an expression, where it could be evaluated as code.",
         "reference_in_expression",
         "Make it the default of an input, and use the input in the expression.",
     )
