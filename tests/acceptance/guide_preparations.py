@@ -94,7 +94,8 @@ SECOND=$(mainspring approvals --json | jq -r '.approvals[1].approval_id')
     "guides/boards": Preparation(
         values={
             "01a1ddeb-f0f4-7000-9191-64be47c582ce": (
-                "${ROW:=$(mainspring boards show Contacts --json | jq -r '.data.datasets.default.rows[0].row_id')}"
+                "${ROW:=$(mainspring boards show Contacts --json"
+                " | jq -r '.data.datasets.default.rows[0].row_id')}"
             )
         }
     ),

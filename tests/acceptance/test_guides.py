@@ -11,7 +11,6 @@ import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-
 from typing import Final
 
 import pytest

@@ -153,20 +153,26 @@ class _Server:
                     os.kill(pid, signal.SIGKILL)
                 return None
             if self.listener in ready:
-                caller, _ = self.listener.accept()
-                order, files = _read(caller)
-                if order is None:
-                    caller.close()
-                    for file in files:
-                        os.close(file)
-                    continue
-                pid = os.fork()
-                if pid == 0:
-                    self._leave(caller)
-                    return _become(order, files)
-                for file in files:
-                    os.close(file)
-                self.callers[pid] = caller
+                words = self._accept()
+                if words is not None:
+                    return words
+
+    def _accept(self) -> list[str] | None:
+        """Forks a command; its words in the new process, and nothing in this one."""
+        caller, _ = self.listener.accept()
+        order, files = _read(caller)
+        pid = -1 if order is None else os.fork()
+        if order is not None and pid == 0:
+            self._leave(caller)
+            return _become(order, files)
+        for file in files:
+            os.close(file)
+        if order is None:
+            # The client has disconnected before it said what to run.
+            caller.close()
+        else:
+            self.callers[pid] = caller
+        return None
 
     def _bury(self) -> None:
         while self.callers:

@@ -160,7 +160,7 @@ def build_widening_check(vocabulary: Vocabulary, limits: Limits) -> FindWidening
         )
         for one in (now, was):
             if isinstance(one, Finding):
-                says = f"What it may do cannot be determined: {insert_references(one.detail, stood_in)}"
+                says = f"What it may do is unknown: {insert_references(one.detail, stood_in)}"
                 return [{"kind": "unknown", "pointer": one.pointer, "says": says}]
         assert isinstance(now, AutomationAuthority)
         assert not isinstance(was, Finding)

@@ -95,7 +95,7 @@ def list_kept_datasets(here: WorkspaceResource, coming: WorkspaceResource) -> li
     return [
         {
             "path": coming.path,
-            "why": f"The dataset {one['name']!r} exists in the workspace and not in the file. It is kept.",
+            "why": f"The dataset {one['name']!r} is not in the file. It is kept.",
         }
         for one in _list_datasets(here)
         if one["name"] not in spoken and not _is_usual(one)

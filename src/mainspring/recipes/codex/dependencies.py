@@ -401,7 +401,7 @@ async def check_filled(
         detail = f"{package.name!r} requests more than it declares: {more[0].detail}"
         raise Invalid(detail, code=more[0].code, findings=more)
     shown = " and ".join(names)
-    detail = f"This value of {shown} makes the recipe reach a host that it does not declare: {wrong[0].detail}"
+    detail = f"This value of {shown} is not what the recipe declares: {wrong[0].detail}"
     hint: str | None = "Give only the host name, such as www.example.com, without https:// and /."
     if not any(one.code in ASKS_MORE for one in wrong):
         # It leads nowhere at all, and the sentence about the place says why.

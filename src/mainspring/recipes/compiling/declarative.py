@@ -160,7 +160,7 @@ def _find_body_placeholders(value: Any, at: str) -> Iterator[Finding]:
 
 
 def _build_no_secret_finding(written: str, at: str) -> Finding:
-    detail = f"{{{{{written[:80]}}}}} is not replaced here. A request can contain secrets and plain text."
+    detail = f"{{{{{written[:80]}}}}} is not replaced here. Use secrets and plain text."
     way = "Name a publisher secret in capitals, as {{publisher.CMC_API_KEY}}."
     return Finding(at, detail, "not_a_publisher_secret", way)
 

@@ -29,7 +29,7 @@ _WORD: Final[JsonSchema] = {
     "type": "string",
     "maxLength": 64,
     "pattern": "^[a-z][a-z0-9_]*$",
-    "x-mainspring-says": "A name starts with a lowercase letter and has lowercase letters, digits and underscores.",
+    "x-mainspring-says": "Use lowercase letters, digits and underscores, and start with a letter.",
 }
 _SECRET: Final[JsonSchema] = {"type": "string", "minLength": 1, "maxLength": 64}
 _SHOWN_ANTI_EXAMPLES: Final = 6
