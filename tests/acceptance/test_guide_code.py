@@ -12,11 +12,11 @@ import os
 import re
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-import deno
 import pytest
 
 from mainspring.actions.script.sdk.generator import generate_types
@@ -34,6 +34,7 @@ PLAIN: Final = frozenset({"text"})
 LANGUAGES: Final = SHELL | PLAIN | {"json", "ts", "python"}
 # The tutorial has one mistake on purpose, which the reader corrects.
 ON_PURPOSE: Final = "notificaton"
+DENO: Final = f"{sysconfig.get_path('scripts')}/deno"
 _STEPS: Final = re.compile(r"steps\.(\w+)")
 _INPUTS: Final = re.compile(r'inputs\.(\w+)|"input_mapping": \{"(\w+)"')
 # A tool of an MCP server that the reader has connected.
@@ -69,10 +70,11 @@ def test_a_block_is_left_out_only_with_a_reason(capsys: pytest.CaptureFixture[st
     assert [one for one in left_out if len(one.rpartition(": ")[2]) < 10] == []
 
 
-def _whole(value: Any, text: str) -> Mapping[str, Any] | None:
+def _whole(given: Any, text: str) -> Mapping[str, Any] | None:
     """The definition that a block is or is a part of; nothing for other JSON."""
-    if not isinstance(value, dict):
+    if not isinstance(given, dict):
         return None
+    value: dict[str, Any] = given
     if "step_id" in value and "action" in value:
         value = {"plan": [value]}
     elif "type" in value and "config" in value:
@@ -83,7 +85,7 @@ def _whole(value: Any, text: str) -> Mapping[str, Any] | None:
         return value
     steps = {one["step_id"] for one in value.get("plan", ())}
     earlier = sorted({*_STEPS.findall(text), *_BARE.findall(text)} - steps) or ["first"]
-    given = [
+    first = [
         {"step_id": one, "action": "transform_data", "config": {"output": {}}} for one in earlier
     ]
     inputs = {
@@ -98,7 +100,7 @@ def _whole(value: Any, text: str) -> Mapping[str, Any] | None:
         "goal": "It is part of a page.",
         "inputs": {"schema": {"type": "object", "properties": inputs}},
         **value,
-        "plan": [*given, *value.get("plan", ())],
+        "plan": [*first, *value.get("plan", ())],
     }
 
 
@@ -144,7 +146,7 @@ def test_typescript_fits_the_types_of_the_sdk(tmp_path: Path) -> None:
         places[f"block{number}.ts"] = place
 
     ended = subprocess.run(
-        [deno.find_deno_bin(), "check", "--no-remote", "--no-config", *places],
+        [DENO, "check", "--no-remote", "--no-config", *places],
         cwd=tmp_path,
         env={**os.environ, "DENO_DIR": str(tmp_path / "deno"), "NO_COLOR": "1"},
         capture_output=True,
