@@ -251,7 +251,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Run an automation now, also while it is paused */
+        /**
+         * Run an automation now, also while it is paused
+         * @description With 'Prefer: wait=N' the answer waits up to N seconds for the end of the run: 200 with its output, or 202 if it takes longer.
+         */
         post: operations["run_automation"];
         delete?: never;
         options?: never;
@@ -446,7 +449,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make a webhook's token; the one before ends at once
+         * Make a webhook's token; the one before ends at once, or after an overlap
          * @description The token is shown in this answer and never again.
          */
         post: operations["make_webhook_token"];
@@ -485,6 +488,43 @@ export interface paths {
         get: operations["get_firings"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/schedules/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Compute the next fire times of a schedule without saving it */
+        post: operations["preview_schedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/automations/{automation_id}/triggers/{slug}/look": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Try a look of a poll trigger
+         * @description Reads its source once and says what it would start. It starts nothing and remembers nothing.
+         */
+        post: operations["try_trigger_look"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2715,7 +2755,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ask somebody in by their email */
+        /** Invite a person by email */
         post: operations["invite_member"];
         delete?: never;
         options?: never;
@@ -3751,7 +3791,7 @@ export interface components {
             id: string;
             /**
              * Name
-             * @description What it calls itself; nobody has checked it.
+             * @description The self-declared name. It is not verified.
              */
             name: string;
             /**
@@ -3831,7 +3871,7 @@ export interface components {
             state: "active" | "paused" | "archived";
             /**
              * Paused Reason
-             * @description Why it is paused when nobody asked for it: failures, consent or owner_left.
+             * @description Why it was paused automatically: failures, consent or owner_left.
              */
             paused_reason: string | null;
             /**
@@ -3878,7 +3918,7 @@ export interface components {
              * Trigger Types
              * @description Of its triggers that are on.
              */
-            trigger_types: ("schedule" | "webhook" | "event" | "board_change" | "page_ingested")[];
+            trigger_types: ("schedule" | "webhook" | "event" | "board_change" | "page_ingested" | "poll" | "rss_item" | "url_changed" | "github" | "calendar_event" | "email_received" | "file_added")[];
             /**
              * Streak
              * @description How many of its latest finished runs in a row succeeded, at most 50.
@@ -3905,7 +3945,7 @@ export interface components {
             consent_waiting: boolean;
             /**
              * Halted
-             * @description Why it stands still by a halt; null: it does not.
+             * @description Why it is halted; null: it is not.
              */
             halted: string | null;
             /**
@@ -3946,7 +3986,7 @@ export interface components {
             state: "active" | "paused" | "archived";
             /**
              * Paused Reason
-             * @description Why it is paused when nobody asked for it: failures, consent or owner_left.
+             * @description Why it was paused automatically: failures, consent or owner_left.
              */
             paused_reason: string | null;
             /**
@@ -3993,7 +4033,7 @@ export interface components {
              * Trigger Types
              * @description Of its triggers that are on.
              */
-            trigger_types: ("schedule" | "webhook" | "event" | "board_change" | "page_ingested")[];
+            trigger_types: ("schedule" | "webhook" | "event" | "board_change" | "page_ingested" | "poll" | "rss_item" | "url_changed" | "github" | "calendar_event" | "email_received" | "file_added")[];
             /**
              * Streak
              * @description How many of its latest finished runs in a row succeeded, at most 50.
@@ -4020,7 +4060,7 @@ export interface components {
             consent_waiting: boolean;
             /**
              * Halted
-             * @description Why it stands still by a halt; null: it does not.
+             * @description Why it is halted; null: it is not.
              */
             halted: string | null;
         };
@@ -4105,7 +4145,7 @@ export interface components {
             output_schema: {
                 [key: string]: unknown;
             };
-            /** @description Cost is measured, never declared; null for a run, which is told of nothing but what it may call. */
+            /** @description Cost is measured, never declared; null for a run, which sees nothing but what it may call. */
             history: components["schemas"]["CapabilityHistory"] | null;
         };
         /**
@@ -4533,7 +4573,7 @@ export interface components {
             batch_id: string | null;
             /**
              * Notify
-             * @description Where people are told of it.
+             * @description Where people are notified.
              */
             notify: string[];
             /**
@@ -4675,7 +4715,7 @@ export interface components {
             };
             /**
              * Built In
-             * @description Told by the house itself; nobody else may.
+             * @description Published only by Mainspring itself.
              */
             built_in: boolean;
         };
@@ -4746,6 +4786,41 @@ export interface components {
             code: string;
             /** Suggestion */
             suggestion?: string | null;
+        };
+        /**
+         * Finished
+         * @description A run that has ended while its caller waited.
+         */
+        Finished: {
+            /**
+             * Run Id
+             * Format: uuid
+             */
+            run_id: string;
+            /**
+             * Status
+             * @enum {string}
+             */
+            status: "pending" | "running" | "waiting" | "succeeded" | "failed" | "cancelled" | "timed_out" | "skipped" | "dead";
+            /** Reason */
+            reason: string | null;
+            /** Outcome */
+            outcome: string | null;
+            /**
+             * Output
+             * @description The output of its last step.
+             */
+            output: unknown;
+            /**
+             * Error
+             * @description Why it failed, if it did.
+             */
+            error: unknown;
+            /**
+             * Url
+             * @description Where to read the run.
+             */
+            url: string;
         };
         /**
          * GrantShape
@@ -5039,7 +5114,7 @@ export interface components {
             role: components["schemas"]["Role"] | null;
             /**
              * Sign In First
-             * @description Whether it works only for somebody who is signed in with this email.
+             * @description Whether it works only for a person who is signed in with this email.
              */
             sign_in_first: boolean;
         };
@@ -5439,6 +5514,55 @@ export interface components {
             name: string;
         };
         /**
+         * PollShape
+         * @description How a poll trigger looks at its source.
+         */
+        PollShape: {
+            /**
+             * Next Look At
+             * @description Null: it is off.
+             */
+            next_look_at: string | null;
+            /** Last Look At */
+            last_look_at: string | null;
+            /**
+             * Succeeded At
+             * @description When a look succeeded last.
+             */
+            succeeded_at: string | null;
+            /**
+             * Items
+             * @description Items that this look found.
+             */
+            items: number;
+            /**
+             * Skipped
+             * @description Those of them without anything that identifies them.
+             */
+            skipped: number;
+            /**
+             * Waiting
+             * @description Items that were found and start a run after a later look.
+             */
+            waiting: number;
+            /**
+             * Failures
+             * @description Looks that failed in a row.
+             */
+            failures: number;
+            /** Failing Since */
+            failing_since: string | null;
+            /** Recovered At */
+            recovered_at: string | null;
+            /**
+             * Problem
+             * @description Why the last look failed.
+             */
+            problem: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /**
          * PredicateWord
          * @description What may stand behind ``is`` in a template.
          */
@@ -5447,6 +5571,21 @@ export interface components {
             name: string;
             /** Description */
             description: string;
+        };
+        /**
+         * PreviewedSchedule
+         * @description A schedule as text, and when it fires.
+         */
+        PreviewedSchedule: {
+            /** Sentence */
+            sentence: string;
+            /** Timezone */
+            timezone: string;
+            /**
+             * Next Fires
+             * @description The next fire times, without jitter: it depends on the saved trigger.
+             */
+            next_fires: string[];
         };
         /**
          * ProcessEnd
@@ -6131,7 +6270,7 @@ export interface components {
         TerminalBegun: {
             /**
              * Device Code
-             * @description The terminal polls with it; nobody else needs it.
+             * @description The terminal polls with it. Keep it secret.
              */
             device_code: string;
             /**
@@ -6213,6 +6352,11 @@ export interface components {
             hint: string;
             /** Url */
             url: string;
+            /**
+             * Old Until
+             * @description Until when the previous token works; null: it has ended.
+             */
+            old_until?: string | null;
         };
         /**
          * TokenSeen
@@ -6301,6 +6445,34 @@ export interface components {
             items: components["schemas"]["TriedShape"][];
         };
         /**
+         * TriedLook
+         * @description What a look would find now; nothing was started and nothing remembered.
+         */
+        TriedLook: {
+            /** Sentence */
+            sentence: string;
+            /** Items */
+            items: number;
+            /** New */
+            new: number;
+            /** Changed */
+            changed: number;
+            /** Skipped */
+            skipped: number;
+            /**
+             * Runs
+             * @description Runs that it would start now.
+             */
+            runs: number;
+            /** First Look */
+            first_look: boolean;
+            /**
+             * Sample
+             * @description The first items that would start a run, at most 3.
+             */
+            sample: unknown[];
+        };
+        /**
          * TriedShape
          * @description What a filter says to one payload.
          */
@@ -6350,7 +6522,7 @@ export interface components {
              * Type
              * @enum {string}
              */
-            type: "schedule" | "webhook" | "event" | "board_change" | "page_ingested";
+            type: "schedule" | "webhook" | "event" | "board_change" | "page_ingested" | "poll" | "rss_item" | "url_changed" | "github" | "calendar_event" | "email_received" | "file_added";
             /** Config */
             config: {
                 [key: string]: unknown;
@@ -6392,6 +6564,8 @@ export interface components {
              * @description Where it is called with a signature.
              */
             signed_url: string | null;
+            /** @description Null: it polls nothing, or was never on. */
+            poll: components["schemas"]["PollShape"] | null;
         };
         /**
          * TriggerSummary
@@ -6412,7 +6586,7 @@ export interface components {
              * Type
              * @enum {string}
              */
-            type: "schedule" | "webhook" | "event" | "board_change" | "page_ingested";
+            type: "schedule" | "webhook" | "event" | "board_change" | "page_ingested" | "poll" | "rss_item" | "url_changed" | "github" | "calendar_event" | "email_received" | "file_added";
             /** Enabled */
             enabled: boolean;
             /**
@@ -6635,7 +6809,7 @@ export interface components {
         WaitsFor: {
             /**
              * Kind
-             * @description A held write that somebody approves, or a question that somebody answers.
+             * @description A held write that a person approves, or a question that a person answers.
              * @enum {string}
              */
             kind: "draft" | "approval";
@@ -6826,6 +7000,21 @@ export interface components {
              * @description Whether it can go off while its automation is active.
              */
             enabled: boolean;
+        };
+        /**
+         * SchedulePreview
+         * @description The config of a schedule trigger, which need not be saved.
+         */
+        SchedulePreview: {
+            /** Config */
+            config: {
+                [key: string]: unknown;
+            };
+            /**
+             * Count
+             * @default 5
+             */
+            count: number;
         };
         /**
          * Replay
@@ -7330,7 +7519,7 @@ export interface operations {
                 /** @description failing: its latest runs failed; waiting: for a person. */
                 health?: ("failing" | "healthy" | "waiting" | "never_run") | null;
                 /** @description Only those with such a trigger. */
-                trigger?: ("schedule" | "webhook" | "event" | "board_change" | "page_ingested") | null;
+                trigger?: ("schedule" | "webhook" | "event" | "board_change" | "page_ingested" | "poll" | "rss_item" | "url_changed" | "github" | "calendar_event" | "email_received" | "file_added") | null;
                 /** @description next: what starts first; last: what ran last; cost: this month's. */
                 sort?: "newest" | "name" | "next" | "last" | "cost";
                 /** @description Where to go on: the 'next' of the page before. */
@@ -7596,6 +7785,8 @@ export interface operations {
             header?: {
                 /** @description A second call with the same key, within 24 hours, finds the first one's run. The member idempotency_key of the body does the same. */
                 "Idempotency-Key"?: string;
+                /** @description wait=N: wait up to N seconds, 300 at most, for the end of the run (RFC 7240). */
+                Prefer?: string;
             };
             path: {
                 automation_id: string;
@@ -7608,6 +7799,17 @@ export interface operations {
             };
         };
         responses: {
+            /** @description The run has ended. */
+            200: {
+                headers: {
+                    /** @description The wait that was applied. */
+                    "Preference-Applied"?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Finished"];
+                };
+            };
             /** @description Successful Response */
             202: {
                 headers: {
@@ -7939,7 +8141,10 @@ export interface operations {
     };
     make_webhook_token: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description For how many seconds the previous token still works, if you made it too. */
+                overlap_seconds?: number;
+            };
             header?: never;
             path: {
                 automation_id: string;
@@ -8032,6 +8237,54 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Page_Moment_"];
+                };
+            };
+        };
+    };
+    preview_schedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SchedulePreview"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PreviewedSchedule"];
+                };
+            };
+        };
+    };
+    try_trigger_look: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                automation_id: string;
+                /** @description The trigger's id in the definition. */
+                slug: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriedLook"];
                 };
             };
         };
@@ -8608,7 +8861,7 @@ export interface operations {
     get_inbox: {
         parameters: {
             query?: {
-                /** @description Only what nobody has read. */
+                /** @description Only unread messages. */
                 unread?: boolean;
                 /** @description Where to go on: the 'next' of the page before. */
                 cursor?: string;
