@@ -158,6 +158,15 @@ echo '{"payload": {"orders": 0}}' > empty-day.json
     "guides/webhook-providers": Preparation("echo a-signing-secret > key.txt\n"),
     "guides/webhooks": Preparation(
         "printf 'whsec_%s' \"$(head -c 32 /dev/urandom | base64)\" > key.txt\n"
+        "mainspring secrets set billing_webhook_key < key.txt\n"
+        + _saved(
+            "Paid",
+            _NOTE,
+            '[{"id": "paid", "type": "webhook",'
+            ' "config": {"signature": {"secret": "billing_webhook_key"}}}]',
+        )
+        + "mainspring activate Paid\nPAID=$(mainspring show Paid --json | jq -r .id)\n",
+        {"$ID/hooks/paid": "$PAID/hooks/paid"},
     ),
     "guides/workspace-as-files": Preparation(
         "git config --global user.name Ada\ngit config --global user.email ada@example.com\n"

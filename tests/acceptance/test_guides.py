@@ -45,7 +45,6 @@ NOT_YET: Final = frozenset(
         "sync-boards",
         "webhook-providers",
         "workspace-as-files",
-        "write-a-recipe",
     )
 )
 

@@ -160,7 +160,7 @@ def _placeholder(one: SecretPlaceholder) -> Iterator[Finding]:
             suggestion = f"Did you mean {one.name.lower()!r}?"
             yield _finding(one.place, detail, "secret_name", suggestion)
     elif not one.part:
-        detail = f"the secret {one.name!r} would not be put in here."
+        detail = f"the secret {one.name!r} is not replaced here."
         yield _finding(one.place, detail, "template_secret", _ONLY_REQUESTS)
     elif not one.literal:
         detail = f"the secret {one.name!r} is written with an escape, and would not be put in."
