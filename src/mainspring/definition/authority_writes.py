@@ -7,6 +7,7 @@ to any of these is a new write, and a further copy of the same write is one more
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
@@ -66,7 +67,7 @@ from mainspring.definition.strict_json import encode_canonical, is_same_value
 from mainspring.definition.templates import has_syntax, parse_predicate, parse_template
 from mainspring.definition.tool_patterns import is_pattern, read_agent_grants
 from mainspring.definition.traits import FlattenedStep, flatten_steps
-from mainspring.definition.webhook_answers import WHEN_DONE, read_answer_policy
+from mainspring.definition.webhook_callers import WHEN_DONE, read_answer_policy
 
 # Outside writes in product words: what is done, where it goes, by which account, with which text.
 #
@@ -346,13 +347,23 @@ def _compare_answers(
     before: Sequence[EnabledTrigger], after: Sequence[EnabledTrigger], now: str
 ) -> Iterator[tuple[str, str]]:
     """Webhooks whose callers now get results of the run."""
-    known = {_get_answer_mode(one) for one in before}
+    known = Counter(_get_answered_callers(one) for one in before)
     for one in after:
         mode = _get_answer_mode(one)
-        if mode is not None and mode not in known:
-            shown = "the output of the run" if mode == WHEN_DONE else "what a step answers"
-            yield f"{one.pointer}/config/respond", f"Callers of its webhook{now} get {shown}."
-            return
+        if mode is None:
+            continue
+        callers = _get_answered_callers(one)
+        if known[callers]:
+            known[callers] -= 1
+            continue
+        shown = "the output of the run" if mode == WHEN_DONE else "what a step answers"
+        yield f"{one.pointer}/config/respond", f"Callers of its webhook{now} get {shown}."
+        return
+
+
+def _get_answered_callers(one: EnabledTrigger) -> tuple[str | None, bytes]:
+    """How callers of a webhook authenticate, and what they get."""
+    return _get_answer_mode(one), encode_canonical(one.config.get("auth"))
 
 
 def _get_answer_mode(one: EnabledTrigger) -> str | None:

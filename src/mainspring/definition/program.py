@@ -36,7 +36,7 @@ from mainspring.definition.validate import (
     read_holds,
     validate,
 )
-from mainspring.definition.webhook_answers import read_answer_policy
+from mainspring.definition.webhook_callers import read_answer_policy
 
 Queue = Literal["fast", "medium", "long"]
 

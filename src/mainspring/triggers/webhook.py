@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from mainspring.contracts.trigger import TriggerKind
-from mainspring.definition.webhook_answers import MOST_WAIT_SECONDS, WAIT_SECONDS
+from mainspring.definition.webhook_callers import MOST_WAIT_SECONDS, WAIT_SECONDS
 from mainspring.triggers.webhook_signatures import CUSTOM, PROVIDERS
 
 _SECRET_NAME: Final[dict[str, Any]] = {

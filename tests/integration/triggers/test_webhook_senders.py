@@ -69,6 +69,14 @@ async def test_github_starts_a_run_with_the_request(bench: Bench, api: Api) -> N
     assert "x-hub-signature-256" not in payload["headers"]
 
 
+async def test_only_the_address_that_senders_can_use_is_shown(bench: Bench, api: Api) -> None:
+    called = await _github_hook(bench, api)
+    path = called.signed_path.replace("/hooks/", "/triggers/")
+    shown = (await api.client.get(path)).json()
+    assert shown["url"] is None
+    assert shown["signed_url"].endswith(called.signed_path)
+
+
 async def test_a_redelivery_of_github_is_the_same_run(bench: Bench, api: Api) -> None:
     called = await _github_hook(bench, api)
     first = await _send(called, _github(PUSH), PUSH)

@@ -188,13 +188,29 @@ def _trim_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
 def triggers(vocabulary: Vocabulary) -> str:
     """Outline every trigger type: its config, and the ``trigger`` variable of its runs."""
     told = []
+    seen: set[str] = set()
     for one in vocabulary.triggers.values():
         payload = one.payload_schema.get("properties")
         names = ", ".join(payload) if isinstance(payload, Mapping) and payload else ""
-        told.append(block(one.type, one.config_schema, one.description))
+        told.append(_shorten(block(one.type, one.config_schema, one.description), seen))
         if names:
             told.append(f"  runs read trigger.{{{names}}}")
     return "\n".join(told)
+
+
+def _shorten(outline: str, seen: set[str]) -> str:
+    """Name fields that an earlier outline has described in the same words, once for all."""
+    kept, repeated = list[str](), list[str]()
+    for line in outline.split("\n"):
+        name, comment = line.strip().partition(":")[0], "  // "
+        if line.startswith("  ") and comment in line and line in seen:
+            repeated.append(name)
+        else:
+            kept.append(line)
+            seen.add(line)
+    if repeated:
+        kept.insert(len(kept) - 1, f"  {', '.join(repeated)}  // as above")
+    return "\n".join(kept)
 
 
 def actions(vocabulary: Vocabulary) -> str:

@@ -58,7 +58,7 @@ from mainspring.definition.validate.outline import (
     StepOutline,
     TriggerOutline,
 )
-from mainspring.definition.webhook_answers import BY_STEP, read_answer_policy
+from mainspring.definition.webhook_callers import BY_STEP, read_answer_policy
 
 # Inputs: the schema is usable, and its defaults match it.
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mainspring.contracts.errors import Problem
+from mainspring.definition.webhook_callers import accepts_token
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import format_time
 from mainspring.surfaces.cli.connection import open_client
@@ -161,7 +162,7 @@ def trigger_lines(row: Mapping[str, Any], boards: Mapping[str, str]) -> list[Tex
 
 def token_hints(name: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """The commands that create the tokens of webhooks that have none yet."""
-    hooks = [row for row in rows if row["type"] == "webhook"]
+    hooks = [row for row in rows if row["type"] == "webhook" and accepts_token(row["config"])]
     return [
         hint("webhook", "token", name, *([row["slug"]] if len(hooks) > 1 else []))
         for row in hooks

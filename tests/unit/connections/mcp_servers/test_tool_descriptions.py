@@ -121,7 +121,7 @@ def test_what_nobody_sees_in_a_schema_makes_it_unusable(part: dict[str, Any]) ->
 
     looked = inspect_tool(seen(input_schema=schema), LIMITS)
 
-    assert "nobody can see" in str(looked.reason)
+    assert "invisible" in str(looked.reason)
     assert "/properties/a" in str(looked.reason)
     assert inspect_tool(seen(input_schema=honest), LIMITS).reason is None
 

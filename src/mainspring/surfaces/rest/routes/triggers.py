@@ -21,6 +21,7 @@ from mainspring.contracts.roles import Permission
 from mainspring.definition.model import TriggerType
 from mainspring.definition.polls import POLL_TYPES
 from mainspring.definition.secret_use import list_webhook_secrets
+from mainspring.definition.webhook_callers import accepts_token
 from mainspring.runs.versions import VersionCache
 from mainspring.store.database import Connection
 from mainspring.surfaces.rest.auth import SignedIn
@@ -455,14 +456,12 @@ def _next_fires(found: Mapping[str, Any], now: datetime) -> list[datetime]:
 def _describe_trigger(services: ApplicationServices, found: Mapping[str, Any]) -> dict[str, Any]:
     shown = {name: found[name] for name in TriggerShape.model_fields if name in found}
     webhook, hint = found["type"] == "webhook", found["secret_hint"]
-    url = _fire_url(services, found["automation_id"]) if webhook else None
+    fire = _fire_url(services, found["automation_id"]) if webhook else ""
     signed = webhook and any(list_webhook_secrets(found["config"]))
     return {
         **shown,
         "next_fires": _next_fires(found, services.clock.now()),
         "token": {"hint": hint, "made_at": found["secret_made_at"]} if hint else None,
-        "url": url,
-        "signed_url": f"{url.removesuffix('/fire')}/hooks/{found['slug']}"
-        if url and signed
-        else None,
+        "url": fire if webhook and accepts_token(found["config"]) else None,
+        "signed_url": f"{fire.removesuffix('/fire')}/hooks/{found['slug']}" if signed else None,
     }

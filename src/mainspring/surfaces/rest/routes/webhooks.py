@@ -25,7 +25,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from mainspring.contracts.errors import Conflict, InternalError, Invalid, Problem, TooLarge
-from mainspring.definition.webhook_answers import BY_STEP, AnswerPolicy, read_answer_policy
+from mainspring.definition.webhook_callers import BY_STEP, AnswerPolicy, read_answer_policy
 from mainspring.runs.rows import FINAL
 from mainspring.surfaces.rest.answers import RUN_HEADER, AnswerBuilder, wait_for_result
 from mainspring.surfaces.rest.idempotency import KEY_HEADER, REPLAY

@@ -1,4 +1,4 @@
-"""How a webhook answers its callers, as its trigger's config says."""
+"""How a webhook authenticates and answers its callers, as its trigger's config says."""
 
 from __future__ import annotations
 
@@ -37,3 +37,9 @@ def read_answer_policy(config: Mapping[str, Any]) -> AnswerPolicy:
         return _AT_ONCE
     seconds = config.get("respond_within", WAIT_SECONDS)
     return AnswerPolicy(mode, seconds if isinstance(seconds, int | float) else WAIT_SECONDS)
+
+
+def accepts_token(config: Mapping[str, Any]) -> bool:
+    """Whether callers authenticate with the webhook's own token."""
+    auth = config.get("auth")
+    return not isinstance(auth, Mapping) or auth.get("type") in ("bearer", "secret_url")
