@@ -41,9 +41,7 @@ NOT_YET: Final = frozenset(
         "describe-an-automation",
         "rest-api",
         "scripts",
-        "secrets",
         "sync-boards",
-        "webhook-providers",
         "workspace-as-files",
     )
 )
