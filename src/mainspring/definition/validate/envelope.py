@@ -495,8 +495,9 @@ def _opposite(answer: bool | None) -> bool | None:
 # Below this, an event is probably what the author waits for.
 OFTEN_SECONDS: Final = 900
 # Judged by their own readers, which say more than a schema can.
-_OWN_READERS: Final = re.compile(
-    r"/(cron|at|every|anchor|jitter|filters)(/.*)?"
+_FILTERS: Final = re.compile(r"/filters(/.*)?")
+_TIMES: Final = re.compile(
+    r"/(cron|at|every|anchor|jitter)(/.*)?"
     r"|/times(/[0-9]+(/(cron|at|every|anchor)(/.*)?)?)?|/except(/(dates|holidays)(/.*)?)?"
 )
 # What the runtime tokens stand for does not matter here, only that they stand for something.
@@ -526,7 +527,7 @@ def check_triggers(
         if trigger.config is not None:
             at = join_pointer(trigger.pointer, "config")
             found = compile_schema(known.config_schema, place.limits).findings(trigger.config, at)
-            sheet.add(one for one in found if not _read_elsewhere(one, at))
+            sheet.add(one for one in found if not _read_elsewhere(one, trigger.type, at))
             _check_config(trigger, place, sheet)
         if place.inputs_schema is not None:
             _check_inputs(trigger, place.inputs_schema, place.limits, sheet)
@@ -582,9 +583,10 @@ def _check_type(
         )
 
 
-def _read_elsewhere(finding: Finding, at: str) -> bool:
+def _read_elsewhere(finding: Finding, kind: str, at: str) -> bool:
     place = finding.pointer.removeprefix(at)
-    return finding.code != "required" and _OWN_READERS.fullmatch(place) is not None
+    own = _TIMES if kind == "schedule" else _FILTERS
+    return finding.code != "required" and own.fullmatch(place) is not None
 
 
 def _check_config(
