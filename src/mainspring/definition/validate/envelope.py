@@ -583,7 +583,7 @@ def _check_type(
         )
 
 
-def _read_elsewhere(finding: Finding, kind: str, at: str) -> bool:
+def _read_elsewhere(finding: Finding, kind: str | None, at: str) -> bool:
     place = finding.pointer.removeprefix(at)
     own = _TIMES if kind == "schedule" else _FILTERS
     return finding.code != "required" and own.fullmatch(place) is not None
