@@ -30,6 +30,7 @@ WHOLE = {
     "rest/routes/workspaces.py": "the workspaces that a person is in",
     "rest/routes/members.py": "asks whether an account that is invited has anything in it",
     "rest/routes/terminals.py": "a terminal that asks for a session belongs to nobody yet",
+    "rest/answers.py": "applies row-level security for the workspace of a webhook",
     "rest/routes/triggers.py": "loads the version whose grants the trial of a look uses",
     "rest/routes/tokens.py": "asks whether the session that creates a token is still valid",
     "cli/people.py": "a person's own row",

@@ -20,6 +20,7 @@ from starlette.responses import Response
 from mainspring.actions.respond import is_reserved_header
 from mainspring.contracts.errors import DeadlineExceeded, InternalError, NotFound, Problem
 from mainspring.runs.answers import Expectation, RunResult
+from mainspring.store.database import WorkspaceDatabase
 from mainspring.surfaces.rest.problems import MEDIA_TYPE, mask_path
 from mainspring.surfaces.rest.request_bodies import as_json
 from mainspring.surfaces.services import ApplicationServices
@@ -147,7 +148,8 @@ class AnswerBuilder:
         self, workspace_id: UUID, automation_id: UUID, artifact_id: UUID
     ) -> tuple[str, str, bytes]:
         """A file of the same automation that may leave the workspace."""
-        async with self._services.database.acquire() as connection:
+        inside = WorkspaceDatabase(self._services.database, workspace_id)
+        async with inside.acquire() as connection:
             found = await read_artifact(connection, workspace_id, artifact_id)
         if found.automation_id != automation_id or found.visibility == "private":
             raise NotFound("There is no such file.", code="no_artifact")
