@@ -19,7 +19,7 @@ def test_a_recipe_is_read_installed_with_a_setting_uninstalled_and_recovered(
     form.get_by_label("The host, such as").fill("not a host")
     form.get_by_role("button", name="Install").click()
     # What is refused is said, and what was written stays.
-    expect(form.get_by_text("Give the name alone")).to_be_visible()
+    expect(form.get_by_text("Give only the host name")).to_be_visible()
     expect(form.get_by_label("The host, such as")).to_have_value("not a host")
     form.get_by_label("The host, such as").fill("www.example.com")
     form.get_by_role("button", name="Install").click()
@@ -54,7 +54,7 @@ def test_a_newer_version_is_offered_with_what_it_changes(browser_session: Browse
     browser_session.ask("POST", "/recipes", {"package": newer})
     page.reload()
     expect(page.get_by_text("update available: 1.1.0")).to_be_visible()
-    page.get_by_role("button", name="Show the upgrade of Greeter").click()
+    page.get_by_role("button", name="Show upgrade of Greeter").click()
     expect(page.get_by_text("The new version:")).to_be_visible()
     expect(page.get_by_text('"hello" → "good morning"')).to_be_visible()
     page.get_by_role("button", name="Compare the definitions").click()

@@ -138,7 +138,7 @@ def test_what_was_agreed_to_passes_and_a_token_fills_the_snippets(
     expect(page.get_by_role("heading", name="Arrived")).to_be_visible()
     assert assistant.exchanged(page.url, WEB)["scope"] == "read"
     page.goto(assistant.link(WEB, "edit"))
-    expect(page.get_by_text("You agreed to “Look” for this client")).to_be_visible()
+    expect(page.get_by_text("You agreed to “View” for this client")).to_be_visible()
 
     # Anyone who chooses the workspace in which they agreed is asked there all the same.
     browser_session.ask(
@@ -151,7 +151,7 @@ def test_what_was_agreed_to_passes_and_a_token_fills_the_snippets(
     expect(choice).to_have_value("Other tower")
     choice.click()
     page.get_by_role("option", name="Agreed tower").click()
-    expect(page.get_by_text("You agreed to “Look” for this client")).to_be_visible()
+    expect(page.get_by_text("You agreed to “View” for this client")).to_be_visible()
     expect(page.get_by_role("button", name="Allow", exact=True)).to_be_enabled()
 
     page.goto("/connect?with=token&client=other")

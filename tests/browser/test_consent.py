@@ -207,7 +207,7 @@ def test_a_program_that_makes_a_write_automatic_asks_with_destination_account_an
     pane = chosen(page)
     says = (
         f"It now posts to the Discord channel {CHANNEL} as spring without approval: "
-        "“Good morning. The clock says {{ inputs.hour }}.”."
+        "“Good morning. ↵ The clock says {{ inputs.hour }}.”."
     )
     expect(pane.get_by_text(says)).to_be_visible()
     expect(pane.get_by_role("link", name="See the difference")).to_be_visible()

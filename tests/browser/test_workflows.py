@@ -50,7 +50,7 @@ def _make(page: Page) -> None:
 def _measure(page: Page) -> None:
     kpis = page.get_by_role("region", name="KPIs")
     expect(kpis.get_by_text("— of 100, 0%")).to_be_visible()
-    kpis.get_by_role("button", name="Set Paying customers").click()
+    kpis.get_by_role("button", name="Update Paying customers").click()
     page.get_by_label("Current value").fill("12")
     page.get_by_role("button", name="Save").click()
     expect(kpis.get_by_text("12 of 100, 12%")).to_be_visible()

@@ -30,7 +30,7 @@ export const codex: Strings["codex"] = {
     rich`${kind}${name} · Version ${sourceRecipeVersion} von ${link}`,
   updateAvailable: (latestVersion) => `Update verfügbar: ${latestVersion}`,
   showUpgrade: "Upgrade anzeigen",
-  showTheUpgradeOf: (name) => `Upgrade von ${name} anzeigen`,
+  showTheUpgradeOf: (name) => `Upgrade anzeigen: ${name}`,
   uninstall: (name) => `${name} deinstallieren?`,
   itStopsAtOnceYou: "Es wird sofort gestoppt. Sieben Tage lang lässt es sich wiederherstellen.",
   alsoUninstalled: "Wird mit deinstalliert:",

@@ -31,7 +31,7 @@ export const codex = /* @__PURE__ */ translated("codex", {
     rich`${kind}${name} · version ${sourceRecipeVersion} of ${link}`,
   updateAvailable: (latestVersion: unknown) => `update available: ${latestVersion}`,
   showUpgrade: "Show upgrade",
-  showTheUpgradeOf: (name: string) => `Show the upgrade of ${name}`,
+  showTheUpgradeOf: (name: string) => `Show upgrade of ${name}`,
   uninstall: (name: string) => `Uninstall ${name}?`,
   itStopsAtOnceYou: "It stops immediately. You can recover it for seven days.",
   alsoUninstalled: "Also uninstalled:",
