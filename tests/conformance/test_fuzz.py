@@ -15,6 +15,7 @@ from scripts.fuzz.sample_data import live
 from scripts.fuzz.schemathesis_run import Plan, look
 from tests.kit.api import served
 from tests.kit.bench import Bench
+from tests.kit.events import matching
 
 
 class Right(BaseModel):
@@ -40,7 +41,8 @@ def _broken() -> APIRouter:
 
 
 async def test_every_answer_is_one_that_the_description_has(bench: Bench) -> None:
-    async with served(bench.application) as api, bench.worker():
+    # Without a matcher, the server says after a minute that it is unhealthy.
+    async with served(bench.application) as api, bench.worker(), matching(bench.application):
         await live(bench.application, api.address, api.token)
         document = describe(api.app)
         known = await known_in(bench.application, api.app, document)

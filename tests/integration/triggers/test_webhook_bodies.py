@@ -20,11 +20,7 @@ NASTY: dict[str, tuple[bytes, str | None]] = {
     "single quotes": (b"{'a': 1}", None),
     "not a number": (b'{"a": NaN}', "/a"),
     "infinity": (b'{"a": [-Infinity]}', "/a/0"),
-    "a number too large": (b'{"a": 1e999}', "/a"),
     "a number of many digits": (b'{"a": ' + b"7" * 100_000 + b"}", "/a"),
-    "a key that comes twice": (b'{"a": {"b": 1, "b": 2}}', "/a/b"),
-    "half a character": (b'{"a": "\\ud800"}', "/a"),
-    "a NUL": (b'{"a": "x\\u0000y"}', "/a"),
     "a raw control character": (b'{"a": "x\x01y"}', None),
     "a byte order mark": (b'\xef\xbb\xbf{"a": 1}', ""),
     "UTF-16": ('{"a": 1}'.encode("utf-16"), ""),
@@ -33,6 +29,24 @@ NASTY: dict[str, tuple[bytes, str | None]] = {
     "depth that never closes": (b'{"a":' * 40_000, None),
     "only spaces": (b"   \n", ""),
 }
+
+# What real senders send and strict JSON has no place for, with what a run is given.
+ODD: dict[str, tuple[bytes, Any]] = {
+    "a number too large": (b'{"a": 1e999}', {"a": "1e999"}),
+    "a key that comes twice": (b'{"a": {"b": 1, "b": 2}}', {"a": {"b": 2}}),
+    "half a character": (b'{"a": "\\ud800"}', {"a": "\N{REPLACEMENT CHARACTER}"}),
+    "a NUL": (b'{"a": "x\\u0000y"}', {"a": "xy"}),
+    "beyond 64 bits": (b'{"a": 123456789012345678901}', {"a": "123456789012345678901"}),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+async def test_json_that_is_only_unusual_is_normalized(bench: Bench, api: Api, name: str) -> None:
+    body, expected = ODD[name]
+    called = await hook(bench, api)
+    answer = await called.fire(content=body, headers=JSON)
+    assert answer.status_code == 202, answer.text
+    assert (await bench.read(answer.json()["run_id"]))["payload"] == expected
 
 
 @pytest.mark.parametrize("name", NASTY)
