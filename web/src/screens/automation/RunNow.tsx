@@ -8,7 +8,7 @@ import { Problem } from "../../api/problem";
 import { SchemaForm } from "../../form";
 import { notifyDone, notifyProblem } from "../../kit/useAction";
 import { ProblemNote, QueryResult } from "../../kit/QueryResult";
-import { escapeInvisible, humanize } from "../../kit/format";
+import { humanize } from "../../kit/format";
 import { AdditionText } from "../../review/AdditionText";
 import { GrantTitle } from "../../review/GrantText";
 import { describeEffect } from "../../review/reviewText";
