@@ -166,7 +166,9 @@ export function describeTrigger(
     case "schedule": {
       const zone = String(config.timezone ?? "UTC");
       if (config.cron === undefined) {
-        const every = config.every ? t.format.everyInterval(String(config.every)) : t.format.atSetTimes;
+        const every = config.every
+          ? t.format.everyInterval(String(config.every))
+          : t.format.atSetTimes;
         return t.format.inZone(every, zone);
       }
       const cron = String(config.cron);
