@@ -108,6 +108,7 @@ def _reading(reachable: DataSources, limits: Limits, database: Database | None) 
         schemas.READ,
         _read(reachable, limits, database),
         annotations=Annotations(
+            toolset=Toolset.INTEGRATIONS,
             effect=Effect.READ,
             seconds=30.0,
             opens=True,

@@ -340,7 +340,7 @@ async def test_row_counts_are_reported_and_changes_by_people_stay(
     assert [one["dataset"] for one in result["rows"]] == ["default", "more"]
     assert counts == [[1, 1, 2], [0, 1, 1]]
     assert len(result["left"]) == 3
-    assert any("deleted here" in one["why"] for one in result["left"])
+    assert any("deleted in this workspace" in one["why"] for one in result["left"])
     assert [one["what"] for one in again["things"]] == ["unchanged"]
     assert await brought() == 1
     found = await here.files(rows=True)
