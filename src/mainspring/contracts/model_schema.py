@@ -42,6 +42,7 @@ from msgspec import (
     convert,
     field,
 )
+from msgspec.json import Decoder as JsonDecoder
 from msgspec.structs import FieldInfo, fields
 
 from mainspring.contracts.errors import Finding, Invalid
@@ -145,6 +146,8 @@ def with_arguments(
     model: type[Model], handler: Callable[[CallContext, Model], Awaitable[Any]]
 ) -> Callable[[CallContext, Mapping[str, Any]], Awaitable[Any]]:
     """A handler of validated arguments that receives them as a model."""
+    # A model that values cannot be converted to raises here, before the application starts.
+    JsonDecoder(model)
 
     async def handle(ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
         return await handler(ctx, parse_arguments(model, arguments))

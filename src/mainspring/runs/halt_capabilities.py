@@ -260,12 +260,18 @@ class AdminListWorkersResult(SchemaModel):
 
 
 class AdminDrainWorkersArguments(SchemaModel):
-    worker: Annotated[
-        str | None, Meta(min_length=1, max_length=300, description="Name or number of one worker.")
-    ] = None
-    host: Annotated[
-        str | None, Meta(min_length=1, max_length=255, description="All workers of this machine.")
-    ] = None
+    worker: (
+        Annotated[
+            str, Meta(min_length=1, max_length=300, description="Name or number of one worker.")
+        ]
+        | None
+    ) = None
+    host: (
+        Annotated[
+            str, Meta(min_length=1, max_length=255, description="All workers of this machine.")
+        ]
+        | None
+    ) = None
 
     examples: ClassVar = [{"worker": "worker-1/4711"}, {"host": "worker-1"}]
     anti_examples: ClassVar = [

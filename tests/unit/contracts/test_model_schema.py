@@ -167,3 +167,14 @@ def test_a_value_that_the_model_cannot_hold_is_a_finding_with_its_pointer() -> N
     (finding,) = caught.value.findings
     assert (finding.pointer, finding.detail) == ("/points/1/x", "Expected `int`, got `str`.")
     assert caught.value.code == "arguments_invalid"
+
+
+def test_a_model_that_cannot_be_converted_is_refused_when_its_handler_is_built() -> None:
+    class Unusable(SchemaModel):
+        value: Annotated[str | None, Meta(min_length=1)] = None
+
+    async def handle(ctx: CallContext, arguments: Unusable) -> None:
+        del ctx, arguments
+
+    with pytest.raises(TypeError, match="min_length"):
+        with_arguments(Unusable, handle)
