@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import date, datetime
 from enum import StrEnum
 from types import MappingProxyType
@@ -149,12 +148,12 @@ async def _add(ctx: CallContext, point: Point) -> float:
     return point.x + point.y
 
 
-def test_a_handler_receives_its_arguments_as_a_model() -> None:
+async def test_a_handler_receives_its_arguments_as_a_model() -> None:
     handle = with_arguments(Point, _add)
 
     context = cast(CallContext, None)
-    assert asyncio.run(handle(context, MappingProxyType({"x": 2}))) == 3.5
-    assert asyncio.run(handle(context, {"x": 2.0, "y": 1})) == 3
+    assert await handle(context, MappingProxyType({"x": 2})) == 3.5
+    assert await handle(context, {"x": 2.0, "y": 1}) == 3
 
 
 def test_a_value_that_the_model_cannot_hold_is_a_finding_with_its_pointer() -> None:
