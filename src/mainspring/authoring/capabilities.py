@@ -8,9 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from mainspring.authoring import rehearsing_schemas as rehearsing
 from mainspring.authoring import saving_schemas as saving
-from mainspring.authoring import trying_schemas as trying
 from mainspring.authoring.editing import delete_handler, update_handler
 from mainspring.authoring.phrases.capability import read_schedule_capability
 from mainspring.authoring.playbook_capabilities import (
@@ -22,10 +20,29 @@ from mainspring.authoring.prompts import prompt_capabilities
 from mainspring.authoring.proposals.capabilities import proposal_capabilities
 from mainspring.authoring.rehearsing import get_rehearsal_handler as look_again_handler
 from mainspring.authoring.rehearsing import rehearse_handler
+from mainspring.authoring.rehearsing_schemas import (
+    GetRehearsalArguments,
+    RehearsalResult,
+    RehearseAutomationArguments,
+)
 from mainspring.authoring.running import get_run_handler, run_handler
 from mainspring.authoring.saving import save_handler
 from mainspring.authoring.service import AuthoringService
+from mainspring.authoring.trying_schemas import (
+    AutomationRunResult,
+    CreateAutomationFlowArguments,
+    CreateAutomationFlowResult,
+    DeleteAutomationArguments,
+    DeleteAutomationResult,
+    FindOverlappingAutomationsArguments,
+    FindOverlappingAutomationsResult,
+    GetAutomationRunArguments,
+    ListAutomationsArguments,
+    ListAutomationsResult,
+    RunAutomationOnceArguments,
+)
 from mainspring.contracts.capability import Annotations, Capability, Effect
+from mainspring.contracts.model_schema import build_model_schema
 from mainspring.contracts.roles import Permission
 from mainspring.contracts.toolset import Toolset
 
@@ -65,8 +82,8 @@ def authoring_capabilities(studio: AuthoringService) -> tuple[Capability, ...]:
             "Call it first for any request to create, set up or build an automation. Returns a "
             "playbook: follow its steps in order, one question at a time. Includes script "
             "skeletons that avoid duplicate writes. It changes nothing.",
-            trying.FLOW,
-            trying.FLOWS,
+            build_model_schema(CreateAutomationFlowArguments),
+            build_model_schema(CreateAutomationFlowResult),
             playbook_handler(studio),
             annotations=_compares(studio),
         ),
@@ -97,8 +114,8 @@ def authoring_capabilities(studio: AuthoringService) -> tuple[Capability, ...]:
             "Works while it is paused. The default is a dry run, which changes nothing and lists "
             "the simulated calls; dry_run: false runs it like a trigger would. With run_id, waits "
             "for that run instead of starting one.",
-            trying.RUN,
-            trying.RAN,
+            build_model_schema(RunAutomationOnceArguments),
+            build_model_schema(AutomationRunResult),
             run_handler(studio),
             annotations=_RUNS,
         ),
@@ -108,8 +125,8 @@ def authoring_capabilities(studio: AuthoringService) -> tuple[Capability, ...]:
             "Runs a version, proposal or definition over past fire times or samples with the "
             "recorded answers. Saves and sends nothing; compares what would be written, drafted "
             "and spent with what was.",
-            rehearsing.REHEARSE,
-            rehearsing.REHEARSED,
+            build_model_schema(RehearseAutomationArguments),
+            build_model_schema(RehearsalResult),
             rehearse_handler(studio),
             annotations=_REHEARSES,
         ),
@@ -119,8 +136,8 @@ def authoring_capabilities(studio: AuthoringService) -> tuple[Capability, ...]:
             "It no longer runs and no longer counts as an overlap. Its history stays; only a "
             "person can restore it. To stop it for a while, use update_automation with state "
             "paused.",
-            trying.DELETE,
-            trying.DELETED,
+            build_model_schema(DeleteAutomationArguments),
+            build_model_schema(DeleteAutomationResult),
             delete_handler(studio),
             annotations=_KEEPS,
         ),
@@ -135,8 +152,8 @@ def _for_readers(studio: AuthoringService) -> tuple[Capability, ...]:
             "Get a run of an automation\n\n"
             "Returns the same as run_automation_once without waiting, for a finished or running "
             "run.",
-            trying.LOOK,
-            trying.RAN,
+            build_model_schema(GetAutomationRunArguments),
+            build_model_schema(AutomationRunResult),
             get_run_handler(studio),
             annotations=replace(_READS, toolset=Toolset.RUNS),
         ),
@@ -144,8 +161,8 @@ def _for_readers(studio: AuthoringService) -> tuple[Capability, ...]:
             "get_rehearsal",
             "Get a rehearsal\n\n"
             "Returns the same as rehearse_automation without waiting, finished or not.",
-            rehearsing.LOOK,
-            rehearsing.REHEARSED,
+            build_model_schema(GetRehearsalArguments),
+            build_model_schema(RehearsalResult),
             look_again_handler(studio),
             annotations=_READS,
         ),
@@ -154,8 +171,8 @@ def _for_readers(studio: AuthoringService) -> tuple[Capability, ...]:
             "List automations\n\n"
             "Newest first, with state, version and last live run. Archived ones only with state "
             "archived.",
-            trying.LIST,
-            trying.LISTED,
+            build_model_schema(ListAutomationsArguments),
+            build_model_schema(ListAutomationsResult),
             list_handler(studio),
             annotations=_READS,
         ),
@@ -165,8 +182,8 @@ def _for_readers(studio: AuthoringService) -> tuple[Capability, ...]:
             "Call it before you save a new automation. strict_overlap: same board and list field, "
             "and one fire time can start both. With intent, adds automations with a similar "
             "purpose.",
-            trying.OVERLAP,
-            trying.OVERLAPS,
+            build_model_schema(FindOverlappingAutomationsArguments),
+            build_model_schema(FindOverlappingAutomationsResult),
             overlap_handler(studio),
             annotations=_compares(studio),
         ),

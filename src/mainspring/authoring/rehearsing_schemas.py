@@ -2,92 +2,98 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from datetime import datetime
+from typing import Annotated, Any, ClassVar, Final, Literal
+from uuid import UUID
+
+from msgspec import UNSET, Meta, UnsetType
 
 from mainspring.authoring.rehearsing import USUAL_FIRINGS
 from mainspring.authoring.running import LEAST_WAIT, MOST_WAIT
-from mainspring.authoring.saving_schemas import AUTOMATION_ID, SOME_AUTOMATION, SOME_RUN
+from mainspring.authoring.saving_schemas import SOME_AUTOMATION, SOME_RUN
+from mainspring.contracts.model_schema import SchemaModel
 from mainspring.workspace.boards.schemas import (
-    COUNT,
-    ID,
-    MOMENT,
     SOME_TIME,
-    JsonSchema,
-    object_of,
-    schema_with_examples,
 )
 
 MOST_FIRINGS: Final = 20
-_SOME_REHEARSAL: Final = "01900000-0000-7000-8000-0000000000a7"
-_SOME_PROPOSAL: Final = "01900000-0000-7000-8000-0000000000a8"
-_OTHER_RUN: Final = "01900000-0000-7000-8000-0000000000a9"
-_TEXT: Final[JsonSchema] = {"type": "string"}
-_MAYBE_TEXT: Final[JsonSchema] = {"type": ["string", "null"]}
-_USD: Final[JsonSchema] = {"description": "US dollars, as decimal text.", "type": "string"}
 
-_CANDIDATE: Final[JsonSchema] = {
-    "description": "What to rehearse. Default: the active version.",
-    **object_of(
-        {
-            "definition": {"description": "A full definition.", "type": "object"},
-            "version": {
-                "description": "Version number of the automation.",
-                "type": "integer",
-                "minimum": 1,
-            },
-            "proposal_id": {"description": "A proposal that changes the automation.", **ID},
-            "consent_id": {"description": "The change that waits for this consent.", **ID},
-        }
-    ),
-    "minProperties": 1,
-    "maxProperties": 1,
-}
-_SAMPLE: Final[JsonSchema] = {
-    **object_of(
-        {
-            "inputs": {
-                "description": "Inputs, as for a manual run.",
-                "type": "object",
-            },
-            "payload": {"description": "Payload of a trigger: any JSON value."},
-        }
-    ),
-    "minProperties": 1,
-}
-REHEARSE: Final = schema_with_examples(
-    {
-        "automation_id": AUTOMATION_ID,
-        "candidate": _CANDIDATE,
-        "last": {
-            "description": "How many past fire times to use.",
-            "type": "integer",
-            "minimum": 1,
-            "maximum": MOST_FIRINGS,
-            "default": USUAL_FIRINGS,
-        },
-        "samples": {
-            "description": "Use these instead of past fire times; the active version runs on them "
-            "too, for comparison.",
-            "type": "array",
-            "minItems": 1,
-            "maxItems": MOST_FIRINGS,
-            "items": _SAMPLE,
-        },
-        "live_reads": {
-            "description": "Read data outside that no record has, as in a dry run. Default: true, "
-            "unless the candidate has permissions without consent; then only a "
-            "person who can edit automations can set it.",
-            "type": "boolean",
-        },
-        "wait_seconds": {
-            "description": "How long to wait. Default: the run's time limit plus 90 s.",
-            "type": "integer",
-            "minimum": LEAST_WAIT,
-            "maximum": MOST_WAIT,
-        },
-    },
-    ["automation_id"],
-    [
+_SOME_REHEARSAL: Final = "01900000-0000-7000-8000-0000000000a7"
+
+_SOME_PROPOSAL: Final = "01900000-0000-7000-8000-0000000000a8"
+
+_OTHER_RUN: Final = "01900000-0000-7000-8000-0000000000a9"
+
+
+class _RehearsalCandidate(SchemaModel):
+    definition: Annotated[dict[str, Any] | None, Meta(description="A full definition.")] = None
+    version: Annotated[int, Meta(description="Version number of the automation.", ge=1)] | None = (
+        None
+    )
+    proposal_id: Annotated[
+        UUID | None, Meta(description="A proposal that changes the automation.")
+    ] = None
+    consent_id: Annotated[
+        UUID | None, Meta(description="The change that waits for this consent.")
+    ] = None
+
+    keywords: ClassVar = {
+        "description": "What to rehearse. Default: the active version.",
+        "minProperties": 1,
+        "maxProperties": 1,
+    }
+
+
+class _RehearsalSample(SchemaModel):
+    inputs: Annotated[dict[str, Any] | None, Meta(description="Inputs, as for a manual run.")] = (
+        None
+    )
+    payload: Annotated[
+        Any | UnsetType, Meta(description="Payload of a trigger: any JSON value.")
+    ] = UNSET
+
+    keywords: ClassVar = {"minProperties": 1}
+
+
+class RehearseAutomationArguments(SchemaModel):
+    automation_id: UUID
+    candidate: _RehearsalCandidate | None = None
+    last: Annotated[
+        int, Meta(description="How many past fire times to use.", ge=1, le=MOST_FIRINGS)
+    ] = USUAL_FIRINGS
+    samples: (
+        Annotated[
+            list[_RehearsalSample],
+            Meta(
+                description="Use these instead of past fire times; the active version runs on "
+                "them too, for comparison.",
+                min_length=1,
+                max_length=MOST_FIRINGS,
+            ),
+        ]
+        | None
+    ) = None
+    live_reads: Annotated[
+        bool | None,
+        Meta(
+            description="Read data outside that no record has, as in a dry run. Default: true, "
+            "unless the candidate has permissions without consent; then only a person"
+            " who can edit automations can set it."
+        ),
+    ] = None
+    wait_seconds: (
+        Annotated[
+            int,
+            Meta(
+                description="How long to wait. Default: the run's time limit plus 90 s.",
+                ge=LEAST_WAIT,
+                le=MOST_WAIT,
+            ),
+        ]
+        | None
+    ) = None
+
+    examples: ClassVar = [
         {"automation_id": SOME_AUTOMATION},
         {"automation_id": SOME_AUTOMATION, "candidate": {"version": 3}, "last": 10},
         {
@@ -99,118 +105,30 @@ REHEARSE: Final = schema_with_examples(
             "automation_id": SOME_AUTOMATION,
             "samples": [{"inputs": {"limit": 5}}, {"payload": {"total": 120}}],
         },
-    ],
-    ({}, "which automation?"),
-    ({"automation_id": SOME_AUTOMATION, "last": 0}, "one firing at least"),
-    ({"automation_id": SOME_AUTOMATION, "samples": []}, "one sample at least"),
-    ({"automation_id": SOME_AUTOMATION, "samples": [{"input": {}}]}, "inputs or payload"),
-    ({"automation_id": SOME_AUTOMATION, "candidate": {}}, "a candidate is something"),
-    (
-        {"automation_id": SOME_AUTOMATION, "candidate": {"version": 1, "definition": {}}},
-        "one of them, not both",
-    ),
-)
-LOOK: Final = schema_with_examples(
-    {"rehearsal_id": {**ID}},
-    ["rehearsal_id"],
-    [{"rehearsal_id": _SOME_REHEARSAL}],
-    ({}, "which rehearsal?"),
-    ({"rehearsal_id": "the last one"}, "an id, not words"),
-)
+    ]
+    anti_examples: ClassVar = [
+        ({}, "which automation?"),
+        ({"automation_id": SOME_AUTOMATION, "last": 0}, "one firing at least"),
+        ({"automation_id": SOME_AUTOMATION, "samples": []}, "one sample at least"),
+        ({"automation_id": SOME_AUTOMATION, "samples": [{"input": {}}]}, "inputs or payload"),
+        ({"automation_id": SOME_AUTOMATION, "candidate": {}}, "a candidate is something"),
+        (
+            {"automation_id": SOME_AUTOMATION, "candidate": {"version": 1, "definition": {}}},
+            "one of them, not both",
+        ),
+    ]
 
-_DEED: Final = object_of(
-    {
-        "what": {"enum": ["written", "drafted", "sent"]},
-        "step": _TEXT,
-        "capability": _TEXT,
-        "arguments": {"description": "Shortened; secrets by name only."},
-    },
-    ["what", "step", "capability", "arguments"],
-)
-_SIDE: Final[dict[str, JsonSchema]] = {
-    "run_id": ID,
-    "at": MOMENT,
-    "status": _TEXT,
-    "outcome": _MAYBE_TEXT,
-    "reason": _MAYBE_TEXT,
-    "error": _MAYBE_TEXT,
-    "cost_usd": _USD,
-    "deeds": {
-        "description": "What it wrote, drafted and sent.",
-        "type": "array",
-        "items": _DEED,
-    },
-}
-_LIVE: Final = object_of(
-    {"step": _TEXT, "capability": _TEXT, "cost_usd": _USD}, ["step", "capability", "cost_usd"]
-)
-_NOW: Final[dict[str, JsonSchema]] = {
-    **_SIDE,
-    "spent_usd": {**_USD, "description": "Cost of the rehearsal."},
-    "recorded": {"description": "Answers taken from records.", **COUNT},
-    "live": {
-        "description": "Reads without a record that were made now.",
-        "type": "array",
-        "items": _LIVE,
-    },
-}
-_DIFFERENCE: Final = object_of(
-    {
-        "kind": {"enum": ["added", "removed", "changed", "status", "cost"]},
-        "says": _TEXT,
-        "step": _TEXT,
-        "capability": _TEXT,
-        "fields": {
-            "description": "Arguments that differ, with old and new values.",
-            "type": "array",
-            "items": object_of(
-                {"pointer": _TEXT, "then": {}, "now": {}}, ["pointer", "then", "now"]
-            ),
-        },
-    },
-    ["kind", "says"],
-)
-_FIRING: Final[dict[str, JsonSchema]] = {
-    "then": {
-        "description": "What happened; on samples, what the active version would have done. null: "
-        "nothing to compare with.",
-        **object_of(_SIDE, list(_SIDE)),
-        "type": ["object", "null"],
-    },
-    "now": {
-        "description": "What would have happened; null: it was not started. status skipped: not "
-        "rehearsed, for example because the daily budget is spent.",
-        **object_of(_NOW, list(_NOW)),
-        "type": ["object", "null"],
-    },
-    "done": {"type": "boolean"},
-    "otherwise": {"description": "Whether the result differs.", "type": "boolean"},
-    "differences": {"type": "array", "items": _DIFFERENCE},
-    "note": _MAYBE_TEXT,
-}
-_REHEARSED: Final[dict[str, JsonSchema]] = {
-    "rehearsal_id": ID,
-    "automation_id": ID,
-    "candidate": object_of(
-        {
-            "kind": {"enum": ["version", "definition", "proposal"]},
-            "version": {"type": "integer"},
-            "proposal_id": ID,
-        },
-        ["kind"],
-    ),
-    "version_in_force": {"type": "integer"},
-    "live_reads": {"type": "boolean"},
-    "done": {"description": "Whether all of it has finished.", "type": "boolean"},
-    "otherwise": {"description": "Fire times with a different result.", **COUNT},
-    "summary": _TEXT,
-    "spent_usd": {
-        **_USD,
-        "description": "Cost of the rehearsal, with the runs of the active version on samples.",
-    },
-    "firings": {"type": "array", "items": object_of(_FIRING, list(_FIRING))},
-    "next_step": _TEXT,
-}
+
+class GetRehearsalArguments(SchemaModel):
+    rehearsal_id: UUID
+
+    examples: ClassVar = [{"rehearsal_id": _SOME_REHEARSAL}]
+    anti_examples: ClassVar = [
+        ({}, "which rehearsal?"),
+        ({"rehearsal_id": "the last one"}, "an id, not words"),
+    ]
+
+
 _SOME_SIDE: Final[dict[str, Any]] = {
     "run_id": SOME_RUN,
     "at": SOME_TIME,
@@ -221,16 +139,125 @@ _SOME_SIDE: Final[dict[str, Any]] = {
     "cost_usd": "0.002",
     "deeds": [],
 }
+
 _SOME_DEED: Final = {
     "what": "drafted",
     "step": "mail",
     "capability": "send_email",
     "arguments": {"to": "ada@example.com", "subject": "120 orders", "body": "…"},
 }
-REHEARSED: Final = schema_with_examples(
-    _REHEARSED,
-    list(_REHEARSED),
-    [
+
+
+class _RehearsalCandidate2(SchemaModel):
+    kind: Literal["version", "definition", "proposal"]
+    version: int | None = None
+    proposal_id: UUID | None = None
+
+
+_Usd = Annotated[str, Meta(description="US dollars, as decimal text.")]
+
+
+class _RehearsedEffect(SchemaModel):
+    what: Literal["written", "drafted", "sent"]
+    step: str
+    capability: str
+    arguments: Annotated[Any, Meta(description="Shortened; secrets by name only.")]
+
+
+class _RehearsalFiringThen(SchemaModel):
+    run_id: UUID
+    at: datetime
+    status: str
+    outcome: str | None
+    reason: str | None
+    error: str | None
+    cost_usd: _Usd
+    deeds: Annotated[list[_RehearsedEffect], Meta(description="What it wrote, drafted and sent.")]
+
+    keywords: ClassVar = {
+        "description": (
+            "What happened; on samples, what the active version would have done. null:"
+            " nothing to compare with."
+        )
+    }
+
+
+class _LiveCalls(SchemaModel):
+    step: str
+    capability: str
+    cost_usd: _Usd
+
+
+class _RehearsalFiringNow(_RehearsalFiringThen):
+    spent_usd: Annotated[str, Meta(description="Cost of the rehearsal.")]
+    recorded: Annotated[int, Meta(description="Answers taken from records.", ge=0)]
+    live: Annotated[
+        list[_LiveCalls], Meta(description="Reads without a record that were made now.")
+    ]
+
+    keywords: ClassVar = {
+        "description": (
+            "What would have happened; null: it was not started. status skipped: not "
+            "rehearsed, for example because the daily budget is spent."
+        )
+    }
+
+
+class _RehearsalDifferenceField(SchemaModel):
+    pointer: str
+    then: Any
+    now: Any
+
+
+class _RehearsalDifference(SchemaModel):
+    kind: Literal["added", "removed", "changed", "status", "cost"]
+    says: str
+    step: str | None = None
+    capability: str | None = None
+    fields: Annotated[
+        list[_RehearsalDifferenceField] | None,
+        Meta(description="Arguments that differ, with old and new values."),
+    ] = None
+
+
+class _RehearsalFiring(SchemaModel):
+    then: Annotated[
+        _RehearsalFiringThen | None,
+        Meta(
+            description="What happened; on samples, what the active version would have done. "
+            "null: nothing to compare with."
+        ),
+    ]
+    now: Annotated[
+        _RehearsalFiringNow | None,
+        Meta(
+            description="What would have happened; null: it was not started. status skipped: not "
+            "rehearsed, for example because the daily budget is spent."
+        ),
+    ]
+    done: bool
+    otherwise: Annotated[bool, Meta(description="Whether the result differs.")]
+    differences: list[_RehearsalDifference]
+    note: str | None
+
+
+class RehearsalResult(SchemaModel):
+    rehearsal_id: UUID
+    automation_id: UUID
+    candidate: _RehearsalCandidate2
+    version_in_force: int
+    live_reads: bool
+    done: Annotated[bool, Meta(description="Whether all of it has finished.")]
+    otherwise: Annotated[int, Meta(description="Fire times with a different result.", ge=0)]
+    summary: str
+    spent_usd: Annotated[
+        str,
+        Meta(description="Cost of the rehearsal, with the runs of the active version on samples."),
+    ]
+    firings: list[_RehearsalFiring]
+    next_step: str
+
+    examples: ClassVar = [
         {
             "rehearsal_id": _SOME_REHEARSAL,
             "automation_id": SOME_AUTOMATION,
@@ -268,6 +295,5 @@ REHEARSED: Final = schema_with_examples(
             ],
             "next_step": "Show the differences to the person.",
         }
-    ],
-    ({"rehearsal_id": _SOME_REHEARSAL}, "it must say what came of it"),
-)
+    ]
+    anti_examples: ClassVar = [({"rehearsal_id": _SOME_REHEARSAL}, "it must say what came of it")]

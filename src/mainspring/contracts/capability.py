@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar
 from uuid import UUID
 
 from mainspring.contracts.errors import InternalError
+from mainspring.contracts.model_schema import SchemaModel, build_model_schema
 from mainspring.contracts.roles import Permission
 
 if TYPE_CHECKING:
@@ -238,8 +239,8 @@ def build_capability(
     name: str,
     label: str,
     text: str,
-    takes: Mapping[str, Any],
-    answers: Mapping[str, Any],
+    takes: type[SchemaModel] | Mapping[str, Any],
+    answers: type[SchemaModel] | Mapping[str, Any],
     handler: CapabilityHandler,
     annotations: Annotations,
 ) -> Capability:
@@ -247,8 +248,8 @@ def build_capability(
     return Capability(
         id=name,
         description=f"{label}\n\n{text}",
-        input_schema=takes,
-        output_schema=answers,
+        input_schema=build_model_schema(takes) if isinstance(takes, type) else takes,
+        output_schema=build_model_schema(answers) if isinstance(answers, type) else answers,
         handler=handler,
         annotations=annotations,
     )

@@ -25,11 +25,28 @@ from mainspring.contracts.errors import (
     Problem,
 )
 from mainspring.contracts.ids import generate_id
+from mainspring.contracts.model_schema import build_model_schema
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Permission
 from mainspring.contracts.toolset import Toolset
 from mainspring.definition.strict_json import join_pointer
-from mainspring.gate import draft_schemas as shapes
+from mainspring.gate.draft_schemas import (
+    USUAL,
+    ConfirmActionArguments,
+    ConfirmActionResult,
+    ConfirmActionsArguments,
+    ConfirmActionsResult,
+    DiscardActionArguments,
+    DiscardActionResult,
+    DiscardActionsArguments,
+    DiscardActionsResult,
+    EditActionArguments,
+    EditActionResult,
+    ListPendingActionsArguments,
+    ListPendingActionsResult,
+    RedraftActionArguments,
+    RedraftActionResult,
+)
 from mainspring.gate.draft_sending import (
     CONFIRM_ACTION,
     CONFIRM_ACTIONS,
@@ -230,8 +247,8 @@ def _confirm(address: str) -> Capability:
         "pending means call again later. Other programs get person_needed with a "
         "link. If it failed with an unknown outcome, check the other system before "
         "you retry. A run can confirm its own safe drafts under auto_confirm_safe.",
-        input_schema=shapes.CONFIRM_INPUT,
-        output_schema=shapes.CONFIRM_OUTPUT,
+        input_schema=build_model_schema(ConfirmActionArguments),
+        output_schema=build_model_schema(ConfirmActionResult),
         handler=confirmed,
         annotations=Annotations(
             toolset=Toolset.APPROVALS,
@@ -278,8 +295,8 @@ def _confirm_all(address: str) -> Capability:
         "every preview to the person first. Only a person can confirm: clients with "
         "URL elicitation wait for the page, other programs get person_needed with a "
         "link for each. Give the hashes of edited drafts.",
-        input_schema=shapes.CONFIRM_ALL_INPUT,
-        output_schema=shapes.CONFIRM_ALL_OUTPUT,
+        input_schema=build_model_schema(ConfirmActionsArguments),
+        output_schema=build_model_schema(ConfirmActionsResult),
         handler=confirmed,
         annotations=Annotations(
             toolset=Toolset.APPROVALS,
@@ -355,8 +372,8 @@ def _edit() -> Capability:
         "Changes editable fields and returns the new preview with its hash; nothing "
         "is sent. Confirm with that hash; earlier approvals are reset. null removes a "
         "field.",
-        input_schema=shapes.EDIT_INPUT,
-        output_schema=shapes.EDIT_OUTPUT,
+        input_schema=build_model_schema(EditActionArguments),
+        output_schema=build_model_schema(EditActionResult),
         handler=_edit_draft,
         annotations=Annotations(
             toolset=Toolset.APPROVALS,
@@ -383,8 +400,8 @@ def _discard(resumer: Resumer) -> Capability:
         description="Discard a draft\n\n"
         "Nothing is sent and it can no longer be confirmed. A repeated call changes "
         "nothing.",
-        input_schema=shapes.DISCARD_INPUT,
-        output_schema=shapes.DISCARD_OUTPUT,
+        input_schema=build_model_schema(DiscardActionArguments),
+        output_schema=build_model_schema(DiscardActionResult),
         handler=partial(_discard_draft, resumer),
         annotations=_deciding(),
     )
@@ -401,8 +418,8 @@ def _discard_all(resumer: Resumer) -> Capability:
     return Capability(
         id="discard_actions",
         description="Discard several drafts\n\nNothing is sent. A failure does not stop the rest.",
-        input_schema=shapes.DISCARD_ALL_INPUT,
-        output_schema=shapes.DISCARD_ALL_OUTPUT,
+        input_schema=build_model_schema(DiscardActionsArguments),
+        output_schema=build_model_schema(DiscardActionsResult),
         handler=partial(_discard_all_drafts, resumer),
         annotations=_deciding(_first),
     )
@@ -458,8 +475,8 @@ def _again(known: Mapping[str, Capability], lifetimes: DraftLifetimes | None) ->
         "Copies a draft that expired, was discarded, or failed without sending. The "
         "copy waits for a person; nothing is sent. A repeated call returns the same "
         "copy.",
-        input_schema=shapes.AGAIN_INPUT,
-        output_schema=shapes.AGAIN_OUTPUT,
+        input_schema=build_model_schema(RedraftActionArguments),
+        output_schema=build_model_schema(RedraftActionResult),
         handler=repeated,
         annotations=_deciding(),
     )
@@ -467,7 +484,7 @@ def _again(known: Mapping[str, Capability], lifetimes: DraftLifetimes | None) ->
 
 def _list(known: Mapping[str, Capability]) -> Capability:
     async def listed(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        most = arguments.get("limit", shapes.USUAL)
+        most = arguments.get("limit", USUAL)
         after = arguments.get("after")
         rows = await list_drafts_for(
             ctx.tx,
@@ -491,8 +508,8 @@ def _list(known: Mapping[str, Capability]) -> Capability:
         description="List drafts\n\n"
         "Newest first: what would happen, the arguments and the deadline. status "
         "defaults to pending; expired drafts are under expired. Reading sends nothing.",
-        input_schema=shapes.LIST_INPUT,
-        output_schema=shapes.LIST_OUTPUT,
+        input_schema=build_model_schema(ListPendingActionsArguments),
+        output_schema=build_model_schema(ListPendingActionsResult),
         handler=listed,
         annotations=Annotations(
             toolset=Toolset.APPROVALS,

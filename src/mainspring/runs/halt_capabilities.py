@@ -9,8 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
 from uuid import UUID
+
+from msgspec import UNSET, Meta, UnsetType
 
 from mainspring.contracts.capability import (
     Annotations,
@@ -21,11 +24,11 @@ from mainspring.contracts.capability import (
     require_part,
 )
 from mainspring.contracts.errors import Conflict, Finding
+from mainspring.contracts.model_schema import SchemaModel, with_arguments
 from mainspring.contracts.outcome import Unchanged
 from mainspring.contracts.roles import Permission
 from mainspring.contracts.toolset import Toolset
 from mainspring.runs import fleet
-from mainspring.runs import halt_schemas as schemas
 from mainspring.runs.halts import Side, cancel_halted, park, restore
 from mainspring.store.audit import audit_installation
 from mainspring.store.database import WorkspaceDatabase
@@ -41,6 +44,251 @@ from mainspring.workspace.halts import (
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
     from mainspring.store.database import Database
+
+_SOME_ID: Final = "01900000-0000-7000-8000-0000000000b1"
+
+_SOME_AUTOMATION: Final = "01900000-0000-7000-8000-0000000000a1"
+
+_SOME_HALT: Final[dict[str, Any]] = {
+    "halt_id": _SOME_ID,
+    "scope": "automation",
+    "automation_id": _SOME_AUTOMATION,
+    "automation": "Daily digest",
+    "recipe": None,
+    "everywhere": False,
+    "reason": "It writes to the wrong list.",
+    "halted_by": "ada@example.com",
+    "halted_at": "2026-01-01T00:00:00+00:00",
+    "held": 3,
+    "under_way": 0,
+}
+
+
+_Scope = Annotated[
+    Literal["workspace", "automation", "recipe"],
+    Meta(description="The whole workspace, one automation, or everything installed from a recipe."),
+]
+
+_Automation = Annotated[UUID, Meta(description="For scope automation.")]
+
+_Recipe = Annotated[
+    str, Meta(min_length=1, max_length=100, description="For scope recipe: its slug.")
+]
+
+_Reason = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        max_length=300,
+        pattern="\\S",
+        description="Shown to everybody who sees the halt.",
+    ),
+]
+
+_Cancel = Annotated[
+    bool,
+    Meta(description="Cancel current runs instead of holding them. Later runs are still held."),
+]
+
+
+class HaltWorkArguments(SchemaModel):
+    scope: _Scope
+    automation_id: _Automation | None = None
+    recipe: _Recipe | None = None
+    reason: _Reason
+    cancel: _Cancel = False
+
+    examples: ClassVar = [
+        {"scope": "recipe", "recipe": "daily-digest", "reason": "Its mails are wrong."},
+        {"scope": "workspace", "reason": "Something writes where it should not."},
+        {
+            "scope": "automation",
+            "automation_id": _SOME_AUTOMATION,
+            "reason": "It writes to the wrong list.",
+            "cancel": True,
+        },
+    ]
+    anti_examples: ClassVar = [
+        ({"scope": "workspace"}, "whoever finds it standing still wants to know why"),
+        ({"scope": "everything", "reason": "stop"}, "that is called workspace"),
+        ({"scope": "workspace", "reason": " "}, "a blank says nothing"),
+    ]
+
+
+class _HaltEntry(SchemaModel):
+    halt_id: UUID
+    scope: _Scope
+    automation_id: UUID | UnsetType | None = UNSET
+    automation: Annotated[str | UnsetType | None, Meta(description="Its name.")] = UNSET
+    recipe: str | UnsetType | None = UNSET
+    everywhere: Annotated[bool, Meta(description="An administrator halted it in every workspace.")]
+    reason: str
+    halted_by: Annotated[
+        str | UnsetType | None, Meta(description="Email address of the person.")
+    ] = UNSET
+    halted_at: datetime
+    held: Annotated[
+        int, Meta(ge=0, description="Held runs, due or queued; 1,000 means at least that many.")
+    ]
+    under_way: Annotated[int, Meta(ge=0, description="Runs that a worker has not returned yet.")]
+
+
+class HaltResult(SchemaModel):
+    halt: _HaltEntry
+    cancelled: Annotated[int, Meta(ge=0, description="Cancelled runs.")]
+    says: str
+
+    examples: ClassVar = [
+        {"halt": _SOME_HALT, "cancelled": 0, "says": "It stands still; 3 runs are held."}
+    ]
+    anti_examples: ClassVar = [({"says": "done"}, "it must say what stands still")]
+
+
+class ReleaseWorkArguments(SchemaModel):
+    scope: _Scope
+    automation_id: _Automation | None = None
+    recipe: _Recipe | None = None
+
+    examples: ClassVar = [
+        {"scope": "workspace"},
+        {"scope": "automation", "automation_id": _SOME_AUTOMATION},
+        {"scope": "recipe", "recipe": "daily-digest"},
+    ]
+    anti_examples: ClassVar = [
+        ({}, "what is to go on?"),
+        ({"scope": "all"}, "that is called workspace"),
+    ]
+
+
+class ReleaseResult(SchemaModel):
+    back: Annotated[int, Meta(ge=0, description="Runs that are queued again.")]
+    says: str
+
+    examples: ClassVar = [{"back": 3, "says": "It goes on; 3 runs are back in the queue."}]
+    anti_examples: ClassVar = [({"says": "done"}, "it must say how many go on")]
+
+
+class NoHaltArguments(SchemaModel):
+    examples: ClassVar = [{}]
+    anti_examples: ClassVar = [({"limit": 1}, "there are never many")]
+
+
+class ListHaltsResult(SchemaModel):
+    halts: list[_HaltEntry]
+
+    examples: ClassVar = [{"halts": [_SOME_HALT]}, {"halts": []}]
+    anti_examples: ClassVar = [({}, "also none is a list")]
+
+
+class AdminHaltRecipeArguments(SchemaModel):
+    recipe: _Recipe
+    reason: _Reason
+    cancel: _Cancel = False
+
+    examples: ClassVar = [{"recipe": "daily-digest", "reason": "Its mails are wrong."}]
+    anti_examples: ClassVar = [
+        ({"recipe": "daily-digest"}, "everybody who finds it standing still wants to know why")
+    ]
+
+
+class AdminReleaseRecipeArguments(SchemaModel):
+    recipe: _Recipe
+
+    examples: ClassVar = [{"recipe": "daily-digest"}]
+    anti_examples: ClassVar = [({}, "which recipe?")]
+
+
+_SOME_WORKER: Final[dict[str, Any]] = {
+    "worker_id": 7,
+    "name": "worker-1/4711",
+    "host": "worker-1",
+    "process": 4711,
+    "queues": ["fast", "medium", "long"],
+    "slots": 256,
+    "in_flight": 12,
+    "started_at": "2026-01-01T00:00:00+00:00",
+    "lease_until": "2026-01-01T00:05:00+00:00",
+    "drain_at": None,
+}
+
+_SOME_QUEUE: Final[dict[str, Any]] = {
+    "queue": "fast",
+    "due_runs": 40,
+    "oldest_seconds": 1.5,
+    "in_flight": 12,
+    "held_runs": 0,
+    "slots": 256,
+    "workers": 1,
+}
+
+
+class _WorkerEntry(SchemaModel):
+    worker_id: int
+    name: str
+    host: str | UnsetType | None = UNSET
+    process: int | UnsetType | None = UNSET
+    queues: list[str]
+    slots: Annotated[int, Meta(ge=0, description="Concurrent runs it can execute.")]
+    in_flight: Annotated[int, Meta(ge=0, description="Runs in progress at the last heartbeat.")]
+    started_at: datetime
+    lease_until: datetime
+    drain_at: Annotated[
+        datetime | UnsetType | None, Meta(description="When draining began; null: not draining.")
+    ] = UNSET
+
+
+class _QueueEntry(SchemaModel):
+    queue: Literal["fast", "medium", "long"]
+    due_runs: Annotated[
+        int, Meta(ge=0, description="Due and not claimed; 100,000 means at least that many.")
+    ]
+    oldest_seconds: Annotated[float, Meta(description="Age of the oldest due run.")]
+    in_flight: Annotated[int, Meta(ge=0, description="Runs in progress.")]
+    held_runs: Annotated[int, Meta(ge=0, description="Runs held by a halt.")]
+    slots: Annotated[int, Meta(ge=0, description="Concurrent runs that its workers can execute.")]
+    workers: Annotated[
+        int, Meta(ge=0, description="Workers that claim from it and are not draining.")
+    ]
+
+
+class AdminListWorkersResult(SchemaModel):
+    workers: list[_WorkerEntry]
+    queues: list[_QueueEntry]
+
+    examples: ClassVar = [{"workers": [_SOME_WORKER], "queues": [_SOME_QUEUE]}]
+    anti_examples: ClassVar = [({"workers": []}, "the numbers of the queues belong to it")]
+
+
+class AdminDrainWorkersArguments(SchemaModel):
+    worker: (
+        Annotated[
+            str, Meta(min_length=1, max_length=300, description="Name or number of one worker.")
+        ]
+        | None
+    ) = None
+    host: (
+        Annotated[
+            str, Meta(min_length=1, max_length=255, description="All workers of this machine.")
+        ]
+        | None
+    ) = None
+
+    examples: ClassVar = [{"worker": "worker-1/4711"}, {"host": "worker-1"}]
+    anti_examples: ClassVar = [
+        ({"worker": ""}, "which one?"),
+        ({"hosts": ["worker-1"]}, "one machine at a time"),
+    ]
+
+
+class AdminDrainWorkersResult(SchemaModel):
+    workers: list[_WorkerEntry]
+    says: str
+
+    examples: ClassVar = [
+        {"workers": [_SOME_WORKER], "says": "worker-1/4711 takes nothing new and leaves."}
+    ]
+    anti_examples: ClassVar = [({"says": "done"}, "it must say which leave")]
+
 
 _ARGUMENTS: Final = {"automation": "automation_id", "recipe": "recipe"}
 
@@ -120,26 +368,26 @@ def halt_capabilities(database: Database | None) -> tuple[Capability, ...]:
             "Emergency stop: interrupts current runs within seconds and keeps their completed "
             "steps. New runs are accepted and held, and their drafts cannot be sent, until "
             "release_work. With cancel, current runs are cancelled instead.",
-            schemas.HALT,
-            schemas.HALTED,
-            switches.halt,
+            HaltWorkArguments,
+            HaltResult,
+            with_arguments(HaltWorkArguments, switches.halt),
             _SWITCHES,
         ),
         build_capability(
             "release_work",
             "Release halted work",
             "Held runs resume in order where they stopped. Work under another halt stays held.",
-            schemas.RELEASE,
-            schemas.RELEASED,
-            switches.release,
+            ReleaseWorkArguments,
+            ReleaseResult,
+            with_arguments(ReleaseWorkArguments, switches.release),
             _SWITCHES,
         ),
         build_capability(
             "list_halts",
             "List active halts",
             "Returns the reason and how many runs are held or still running.",
-            schemas.NOTHING,
-            schemas.HALTS,
+            NoHaltArguments,
+            ListHaltsResult,
             switches.list_all,
             _READS,
         ),
@@ -147,26 +395,26 @@ def halt_capabilities(database: Database | None) -> tuple[Capability, ...]:
             "admin_halt_recipe",
             "Halt a recipe in every workspace",
             "Works like halt_work, for all automations installed from the recipe.",
-            schemas.HALT_RECIPE,
-            schemas.HALTED,
-            switches.halt_everywhere,
+            AdminHaltRecipeArguments,
+            HaltResult,
+            with_arguments(AdminHaltRecipeArguments, switches.halt_everywhere),
             _LOOKS_AFTER,
         ),
         build_capability(
             "admin_release_recipe",
             "Release a halted recipe in every workspace",
             "Halts set by a workspace itself stay.",
-            schemas.RELEASE_RECIPE,
-            schemas.RELEASED,
-            switches.release_everywhere,
+            AdminReleaseRecipeArguments,
+            ReleaseResult,
+            with_arguments(AdminReleaseRecipeArguments, switches.release_everywhere),
             _LOOKS_AFTER,
         ),
         build_capability(
             "admin_list_workers",
             "List workers and queue load",
             "Use the figures per queue to decide how many workers to run.",
-            schemas.NOTHING,
-            schemas.WORKERS,
+            NoHaltArguments,
+            AdminListWorkersResult,
             crew.list_all,
             _SEES,
         ),
@@ -174,9 +422,9 @@ def halt_capabilities(database: Database | None) -> tuple[Capability, ...]:
             "admin_drain_workers",
             "Drain a worker or all workers of a machine",
             "They accept no new runs, finish or hand back the current ones, and exit.",
-            schemas.DRAIN,
-            schemas.DRAINED,
-            crew.drain,
+            AdminDrainWorkersArguments,
+            AdminDrainWorkersResult,
+            with_arguments(AdminDrainWorkersArguments, crew.drain),
             _DRAINS,
         ),
     )
@@ -188,15 +436,15 @@ class _HaltHandlers:
 
     database: Database | None
 
-    async def halt(self, ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
+    async def halt(self, ctx: CallContext, arguments: HaltWorkArguments) -> Any:
         side = WorkspaceDatabase(require_part(self.database), ctx.actor.workspace_id)
         async with side.transaction() as tx:
             made, new = await create_halt(
-                tx, _parse_halt_target(ctx, arguments), arguments["reason"].strip(), ctx.actor.id
+                tx, _parse_halt_target(ctx, arguments), arguments.reason.strip(), ctx.actor.id
             )
-        return await _in_force(side, made, new, cancel=arguments.get("cancel", False))
+        return await _in_force(side, made, new, cancel=arguments.cancel)
 
-    async def release(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    async def release(self, ctx: CallContext, arguments: ReleaseWorkArguments) -> dict[str, Any]:
         side = WorkspaceDatabase(require_part(self.database), ctx.actor.workspace_id)
         named = _parse_halt_target(ctx, arguments)
         async with side.transaction() as tx:
@@ -212,19 +460,19 @@ class _HaltHandlers:
             ]
         }
 
-    async def halt_everywhere(self, ctx: CallContext, arguments: Mapping[str, Any]) -> Any:
-        side, named = require_part(self.database), HaltTarget(None, "recipe", arguments["recipe"])
+    async def halt_everywhere(self, ctx: CallContext, arguments: AdminHaltRecipeArguments) -> Any:
+        side, named = require_part(self.database), HaltTarget(None, "recipe", arguments.recipe)
         async with side.transaction() as tx:
-            made, new = await create_halt(tx, named, arguments["reason"].strip(), ctx.actor.id)
+            made, new = await create_halt(tx, named, arguments.reason.strip(), ctx.actor.id)
             if new:
                 told = {"reason": made.reason}
                 await audit_installation(tx, ctx.actor, "admin_halt_recipe", named.subject, told)
-        return await _in_force(side, made, new, cancel=arguments.get("cancel", False))
+        return await _in_force(side, made, new, cancel=arguments.cancel)
 
     async def release_everywhere(
-        self, ctx: CallContext, arguments: Mapping[str, Any]
+        self, ctx: CallContext, arguments: AdminReleaseRecipeArguments
     ) -> dict[str, Any]:
-        side, named = require_part(self.database), HaltTarget(None, "recipe", arguments["recipe"])
+        side, named = require_part(self.database), HaltTarget(None, "recipe", arguments.recipe)
         async with side.transaction() as tx:
             await release(tx, named)
             await audit_installation(tx, ctx.actor, "admin_release_recipe", named.subject)
@@ -247,8 +495,10 @@ class _WorkerHandlers:
             "queues": [asdict(one) for one in signals],
         }
 
-    async def drain(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        worker, host = arguments.get("worker"), arguments.get("host")
+    async def drain(
+        self, ctx: CallContext, arguments: AdminDrainWorkersArguments
+    ) -> dict[str, Any]:
+        worker, host = arguments.worker, arguments.host
         async with require_part(self.database).transaction() as tx:
             rows = await fleet.drain(tx, worker=worker, host=host)
             await audit_installation(tx, ctx.actor, "admin_drain_workers", worker or host)
@@ -257,12 +507,15 @@ class _WorkerHandlers:
         return {"workers": [_worker(row) for row in rows], "says": f"{names} {leave}."}
 
 
-def _parse_halt_target(ctx: CallContext, arguments: Mapping[str, Any]) -> HaltTarget:
-    argument = _ARGUMENTS.get(arguments["scope"])
-    subject = "" if argument is None else arguments[argument]
-    if arguments["scope"] == "automation":
-        subject = str(UUID(subject))
-    return HaltTarget(ctx.actor.workspace_id, arguments["scope"], subject)
+def _parse_halt_target(
+    ctx: CallContext, arguments: HaltWorkArguments | ReleaseWorkArguments
+) -> HaltTarget:
+    """The workspace itself has no subject."""
+    subjects = {"automation": arguments.automation_id, "recipe": arguments.recipe}
+    subject = subjects.get(arguments.scope)
+    return HaltTarget(
+        ctx.actor.workspace_id, arguments.scope, "" if subject is None else str(subject)
+    )
 
 
 async def _in_force(side: Side, made: Halt, new: bool, *, cancel: bool) -> Any:

@@ -11,8 +11,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.connections.accounts import schemas
 from mainspring.connections.accounts.member_access import describe_integration, state_of
+from mainspring.connections.accounts.schemas import (
+    BeginIntegrationSignInResult,
+    ConnectIntegrationArguments,
+    ConnectIntegrationResult,
+    DisconnectIntegrationResult,
+    IntegrationArguments,
+    ListIntegrationsArguments,
+    ListIntegrationsResult,
+    ShareIntegrationResult,
+    TestIntegrationConnectionResult,
+)
 from mainspring.contracts.capability import (
     Annotations,
     Audience,
@@ -55,8 +65,8 @@ def integration_capabilities(
             "List integrations",
             "Returns what is available to you and what is connected. Call it before you suggest a "
             "fetch or an action, so that you only propose connected sources.",
-            schemas.LIST,
-            schemas.LISTED,
+            ListIntegrationsArguments,
+            ListIntegrationsResult,
             counter.list_all,
             Annotations(
                 toolset=Toolset.INTEGRATIONS,
@@ -72,8 +82,8 @@ def integration_capabilities(
             "sign-in, returns the URL to open; give fields afterwards to choose what to follow. "
             "With share, an admin without a connection reconnects the workspace's shared one and "
             "becomes its holder.",
-            schemas.CONNECT,
-            schemas.CONNECTED,
+            ConnectIntegrationArguments,
+            ConnectIntegrationResult,
             counter.connect,
             replace(
                 _OWN,
@@ -85,8 +95,8 @@ def integration_capabilities(
             "begin_integration_sign_in",
             "Start the sign-in to connect an account",
             "Returns a URL to open. Finish in the same browser within ten minutes.",
-            schemas.ONE,
-            schemas.SIGN_IN,
+            IntegrationArguments,
+            BeginIntegrationSignInResult,
             counter.sign_in,
             replace(_OWN, hidden_results=frozenset({"sign_in_url"})),
         ),
@@ -95,8 +105,8 @@ def integration_capabilities(
             "Test a connection",
             "Asks the provider who you are; a working connection becomes ready again. Without "
             "your own connection it tests the shared one, for admins.",
-            schemas.ONE,
-            schemas.TESTED,
+            IntegrationArguments,
+            TestIntegrationConnectionResult,
             counter.test,
             _OWN,
         ),
@@ -106,8 +116,8 @@ def integration_capabilities(
             "Disconnect an account",
             "Deletes its credentials and revokes them at the provider, unless another connection "
             "uses the same grant. Automations that use it are blocked until it is connected again.",
-            schemas.ONE,
-            schemas.DISCONNECTED,
+            IntegrationArguments,
+            DisconnectIntegrationResult,
             counter.disconnect,
             _OWN,
         ),
@@ -121,8 +131,8 @@ def _sharing(counter: _IntegrationHandlers) -> tuple[Capability, ...]:
             "Share your connection with the workspace",
             "Automations of members without their own connection can use the account within their "
             "grants. It stays when you leave. Only a person can share.",
-            schemas.ONE,
-            schemas.SHARED,
+            IntegrationArguments,
+            ShareIntegrationResult,
             counter.share,
             replace(_OWN, permission=Permission.CONNECT),
         ),
@@ -130,8 +140,8 @@ def _sharing(counter: _IntegrationHandlers) -> tuple[Capability, ...]:
             "withdraw_integration_connection",
             "Stop sharing a connection",
             "Only the member who connected it can use it then. That member and admins can do this.",
-            schemas.ONE,
-            schemas.SHARED,
+            IntegrationArguments,
+            ShareIntegrationResult,
             counter.withdraw,
             _OWN,
         ),

@@ -10,7 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from mainspring.connections.accounts import schemas
+from mainspring.connections.accounts.schemas import (
+    ListOauthClientsArguments,
+    ListOauthClientsResult,
+    OauthClientArguments,
+    RemoveOauthClientResult,
+    SetOauthClientArguments,
+    SetOauthClientResult,
+)
 from mainspring.contracts.capability import (
     Annotations,
     Audience,
@@ -65,8 +72,8 @@ def oauth_client_capabilities(
             "list_oauth_clients",
             "List OAuth clients of providers",
             "Returns each provider with its client and the redirect URI to register there.",
-            schemas.NOTHING,
-            schemas.CLIENTS,
+            ListOauthClientsArguments,
+            ListOauthClientsResult,
             office.list_all,
             Annotations(
                 toolset=Toolset.INTEGRATIONS,
@@ -80,8 +87,8 @@ def oauth_client_capabilities(
             "Set the OAuth client of a provider",
             "Members sign in with it from now on. Stores the secret in the vault. A different "
             "client id ends connections made with the previous one.",
-            schemas.SET_CLIENT,
-            schemas.CLIENT_SET,
+            SetOauthClientArguments,
+            SetOauthClientResult,
             office.set,
             _SETS,
         ),
@@ -89,8 +96,8 @@ def oauth_client_capabilities(
             "remove_oauth_client",
             "Remove the OAuth client of a provider",
             "Deletes its secret. Accounts connected with it can no longer be refreshed.",
-            schemas.ONE_CLIENT,
-            schemas.CLIENT_REMOVED,
+            OauthClientArguments,
+            RemoveOauthClientResult,
             office.remove,
             _REMOVES,
         ),
@@ -98,8 +105,8 @@ def oauth_client_capabilities(
             "admin_set_oauth_client",
             "Set the OAuth client of a provider for all workspaces",
             "Workspaces without a client of their own use it to sign in.",
-            schemas.SET_CLIENT,
-            schemas.CLIENT_SET,
+            SetOauthClientArguments,
+            SetOauthClientResult,
             office.set_for_all,
             _FOR_ALL,
         ),
@@ -107,8 +114,8 @@ def oauth_client_capabilities(
             "admin_remove_oauth_client",
             "Remove the OAuth client of a provider for all workspaces",
             "Deletes its secret. Accounts connected with it can no longer be refreshed.",
-            schemas.ONE_CLIENT,
-            schemas.CLIENT_REMOVED,
+            OauthClientArguments,
+            RemoveOauthClientResult,
             office.remove_for_all,
             replace(_FOR_ALL, hidden_arguments=frozenset()),
         ),

@@ -2,61 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from datetime import datetime
+from typing import Annotated, Any, ClassVar, Final, Literal
+from uuid import UUID
 
-from mainspring.contracts.object_schema import build_object_part, build_object_schema
+from msgspec import UNSET, Meta, UnsetType
+
+from mainspring.contracts.model_schema import SchemaModel
 from mainspring.workspace.connections.rows import ALIAS
 
-_ID: Final = {"type": "string", "format": "uuid"}
-_MOMENT: Final = {"type": ["string", "null"], "format": "date-time"}
-_WORDS: Final = {"type": "array", "items": {"type": "string"}}
-_TEXT: Final = {"type": "string"}
-_NULL_TEXT: Final = {"type": ["string", "null"]}
-_COUNT: Final = {"type": "integer", "minimum": 0}
 _STATES: Final = ["agreed", "new", "changed", "gone", "refused"]
+
 _MOST_NAMED: Final = 2_000
+
 _SOME_ID: Final = "0190f3a0-0000-7000-8000-00000000000c"
+
 _SOMEBODY: Final = "0190f3a0-0000-7000-8000-00000000000a"
+
 _WHEN: Final = "2026-01-01T00:00:00+00:00"
-_HASH: Final = {
-    "type": "string",
-    "pattern": "^[0-9a-f]{64}$",
-    "maxLength": 64,
-    "description": "As shown; a tool that changed since is not accepted.",
-    "x-mainspring-says": "This must be the hash that was shown with the tool.",
-}
+
 _A_HASH: Final = "5f" * 32
-_NAME: Final = {"type": "string", "minLength": 1, "maxLength": 100}
-_WRONG: Final = {
-    "type": ["object", "null"],
-    "required": ["code", "detail"],
-    "properties": {"code": _TEXT, "detail": _TEXT, "suggestion": _NULL_TEXT},
-}
-_CONNECTION: Final = build_object_part(
-    {
-        "id": _ID,
-        "alias": _TEXT,
-        "transport": {"enum": ["http", "stdio"]},
-        "server_url": _NULL_TEXT,
-        "auth": {"enum": ["none", "bearer", "oauth"]},
-        "health": {
-            "enum": ["ok", "failing", "sign_in", "unknown"],
-            "description": "sign_in: a person has to sign in.",
-        },
-        "failures_in_row": _COUNT,
-        "last_ok_at": _MOMENT,
-        "last_failed_at": _MOMENT,
-        "last_error": _WRONG,
-        "last_harvested_at": _MOMENT,
-        "harvest_error": _WRONG,
-        "token_ends_at": _MOMENT,
-        "tools": build_object_part(
-            {"agreed": _COUNT, "waiting": _COUNT, "gone": _COUNT, "refused": _COUNT}
-        ),
-        "created_at": {"type": "string", "format": "date-time"},
-        "created_by": _ID,
-    }
-)
+
 _A_CONNECTION: Final[dict[str, Any]] = {
     "id": _SOME_ID,
     "alias": "notes",
@@ -75,34 +41,7 @@ _A_CONNECTION: Final[dict[str, Any]] = {
     "created_at": _WHEN,
     "created_by": _SOMEBODY,
 }
-_TOOL: Final = build_object_part(
-    {
-        "name": _TEXT,
-        "capability": {**_TEXT, "description": "Name for steps, agents and scripts."},
-        "state": {"enum": _STATES},
-        "title": _TEXT,
-        "description": _TEXT,
-        "effect": {"enum": ["read", "send"]},
-        "effect_because": {**_TEXT, "description": "How the effect was determined."},
-        "side_effects": {**_WORDS, "description": "READS, WRITES, DELETES and USER_VISIBLE."},
-        "hints": {
-            "type": "object",
-            "description": "Hints of the server: readOnlyHint, destructiveHint and others.",
-        },
-        "hash": _HASH,
-        "differences": {
-            **_WORDS,
-            "description": "Changes since it was agreed to; with many changed tools, only for the "
-            "first ones and for a tool requested by name.",
-        },
-        "reason": {**_NULL_TEXT, "description": "Why it cannot be used."},
-        "used_by": {**_WORDS, "description": "Automations with a grant for it."},
-        "agreed_at": _MOMENT,
-        "agreed_by": {"type": ["string", "null"], "format": "uuid"},
-        "input_schema": {"type": ["object", "null"]},
-        "output_schema": {"type": ["object", "null"]},
-    }
-)
+
 _A_TOOL: Final[dict[str, Any]] = {
     "name": "search_notes",
     "capability": "notes.search_notes",
@@ -122,173 +61,297 @@ _A_TOOL: Final[dict[str, Any]] = {
     "input_schema": None,
     "output_schema": None,
 }
+
 _LOCAL: Final = {"alias": "notes", "server_url": "http://localhost:3001/mcp"}
+
 _AWAY: Final = {"alias": "notes", "server_url": "https://notes.example/mcp"}
 
-CONNECT: Final = build_object_schema(
-    {
-        "alias": {
-            "type": "string",
-            "minLength": 1,
-            "maxLength": 32,
-            "pattern": ALIAS,
-            "description": "Prefix of its tools: alias.tool.",
-            "x-mainspring-says": "An alias is 1 to 32 small letters, digits and _, and begins "
-            "with a letter.",
-        },
-        "server_url": {
-            "type": "string",
-            "minLength": 1,
-            "maxLength": 2_000,
-            "description": "Such as https://example.com/mcp.",
-        },
-        "auth": {
-            "enum": ["none", "bearer", "oauth"],
-            "description": "Default: bearer with a token, otherwise none.",
-        },
-        "token": {"type": "string", "minLength": 1, "maxLength": 8_192, "writeOnly": True},
-        "client_id": {"type": "string", "minLength": 1, "maxLength": 500},
-        "client_secret": {"type": "string", "minLength": 1, "maxLength": 8_192, "writeOnly": True},
-        "agree": {
-            "type": "boolean",
-            "default": True,
-            "description": "Agree to the current tools. false: they wait for agree_to_tools.",
-        },
-    },
-    ["alias", "server_url"],
-    [
+
+class ConnectMcpServerArguments(SchemaModel):
+    alias: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=32,
+            pattern=ALIAS,
+            description="Prefix of its tools: alias.tool.",
+            extra_json_schema={
+                "x-mainspring-says": (
+                    "An alias is 1 to 32 small letters, digits and _, and begins with a letter."
+                )
+            },
+        ),
+    ]
+    server_url: Annotated[
+        str, Meta(min_length=1, max_length=2000, description="Such as https://example.com/mcp.")
+    ]
+    auth: Annotated[
+        Literal["none", "bearer", "oauth"] | None,
+        Meta(description="Default: bearer with a token, otherwise none."),
+    ] = None
+    token: (
+        Annotated[str, Meta(min_length=1, max_length=8192, extra_json_schema={"writeOnly": True})]
+        | None
+    ) = None
+    client_id: Annotated[str, Meta(min_length=1, max_length=500)] | None = None
+    client_secret: (
+        Annotated[str, Meta(min_length=1, max_length=8192, extra_json_schema={"writeOnly": True})]
+        | None
+    ) = None
+    agree: Annotated[
+        bool, Meta(description="Agree to the current tools. false: they wait for agree_to_tools.")
+    ] = True
+
+    examples: ClassVar = [
         _LOCAL,
         {**_AWAY, "token": "tok-0123456789"},
         {**_AWAY, "auth": "oauth", "agree": False},
-    ],
-    [
+    ]
+    anti_examples: ClassVar = [
         ({"server_url": "https://notes.example/mcp"}, "nothing to call its tools by"),
         ({**_AWAY, "alias": "My Notes"}, "an alias stands in names"),
         ({**_AWAY, "command": ["npx", "notes"]}, "nobody starts programs from here"),
         ({**_AWAY, "auth": "basic"}, "a way of signing in that is not known"),
-    ],
-)
-CONNECTED: Final = build_object_schema(
-    {
-        "connection": _CONNECTION,
-        "tools": {"type": "array", "items": _TOOL},
-        "sign_in_url": {
-            **_NULL_TEXT,
-            "description": "Sign in here first; its tools are listed after that.",
+    ]
+
+
+_Count = Annotated[int, Meta(ge=0)]
+
+
+class _McpError(SchemaModel, forbid_unknown_fields=False):
+    code: str
+    detail: str
+    suggestion: str | UnsetType | None = UNSET
+
+
+class _McpConnectionTools(SchemaModel):
+    agreed: _Count
+    waiting: _Count
+    gone: _Count
+    refused: _Count
+
+
+class _McpConnection(SchemaModel):
+    id: UUID
+    alias: str
+    transport: Literal["http", "stdio"]
+    server_url: str | None
+    auth: Literal["none", "bearer", "oauth"]
+    health: Annotated[
+        Literal["ok", "failing", "sign_in", "unknown"],
+        Meta(description="sign_in: a person has to sign in."),
+    ]
+    failures_in_row: _Count
+    last_ok_at: datetime | None
+    last_failed_at: datetime | None
+    last_error: _McpError | None
+    last_harvested_at: datetime | None
+    harvest_error: _McpError | None
+    token_ends_at: datetime | None
+    tools: _McpConnectionTools
+    created_at: datetime
+    created_by: UUID
+
+
+_Hash = Annotated[
+    str,
+    Meta(
+        pattern="^[0-9a-f]{64}$",
+        max_length=64,
+        description="As shown; a tool that changed since is not accepted.",
+        extra_json_schema={
+            "x-mainspring-says": "This must be the hash that was shown with the tool."
         },
-        "inherited_by": {
-            **_WORDS,
-            "description": "Automations with grants under this alias. If there are any, "
-            "connecting agrees to no tools.",
-        },
-    },
-    ["connection", "tools", "sign_in_url", "inherited_by"],
-    [
+    ),
+]
+
+
+class _McpTool(SchemaModel):
+    name: str
+    capability: Annotated[str, Meta(description="Name for steps, agents and scripts.")]
+    state: Annotated[str, Meta(extra_json_schema={"enum": _STATES})]
+    title: str
+    description: str
+    effect: Literal["read", "send"]
+    effect_because: Annotated[str, Meta(description="How the effect was determined.")]
+    side_effects: Annotated[list[str], Meta(description="READS, WRITES, DELETES and USER_VISIBLE.")]
+    hints: Annotated[
+        dict[str, Any],
+        Meta(description="Hints of the server: readOnlyHint, destructiveHint and others."),
+    ]
+    hash: _Hash
+    differences: Annotated[
+        list[str],
+        Meta(
+            description="Changes since it was agreed to; with many changed tools, only for the "
+            "first ones and for a tool requested by name."
+        ),
+    ]
+    reason: Annotated[str | None, Meta(description="Why it cannot be used.")]
+    used_by: Annotated[list[str], Meta(description="Automations with a grant for it.")]
+    agreed_at: datetime | None
+    agreed_by: UUID | None
+    input_schema: dict[str, Any] | None
+    output_schema: dict[str, Any] | None
+
+
+class ConnectMcpServerResult(SchemaModel):
+    connection: _McpConnection
+    tools: list[_McpTool]
+    sign_in_url: Annotated[
+        str | None, Meta(description="Sign in here first; its tools are listed after that.")
+    ]
+    inherited_by: Annotated[
+        list[str],
+        Meta(
+            description="Automations with grants under this alias. If there are any, connecting "
+            "agrees to no tools."
+        ),
+    ]
+
+    examples: ClassVar = [
         {
             "connection": _A_CONNECTION,
             "tools": [_A_TOOL],
             "sign_in_url": None,
             "inherited_by": [],
         }
-    ],
-    [({"connection": {**_A_CONNECTION, "token": "tok-0"}}, "a token is never answered")],
-)
-NOTHING: Final = build_object_schema({}, [], [{}], [({"all": True}, "all are listed anyway")])
-LISTED: Final = build_object_schema(
-    {"connections": {"type": "array", "items": _CONNECTION}},
-    ["connections"],
-    [{"connections": [_A_CONNECTION]}],
-    [({"connections": [{**_A_CONNECTION, "token": "tok-0"}]}, "a token is never answered")],
-)
-ONE: Final = build_object_schema(
-    {"connection_id": _ID},
-    ["connection_id"],
-    [{"connection_id": _SOME_ID}],
-    [({}, "which one?"), ({"connection_id": "notes"}, "a connection is named by its id")],
-)
-LOOK: Final = build_object_schema(
-    {
-        "connection_id": _ID,
-        "tool": {**_NAME, "description": "Only this tool, with schemas and full text."},
-    },
-    ["connection_id"],
-    [{"connection_id": _SOME_ID}, {"connection_id": _SOME_ID, "tool": "search_notes"}],
-    [({"tool": "search_notes"}, "of which connection?")],
-)
-SHOWN: Final = build_object_schema(
-    {"connection": _CONNECTION, "tools": {"type": "array", "items": _TOOL}},
-    ["connection", "tools"],
-    [{"connection": _A_CONNECTION, "tools": [_A_TOOL]}],
-    [({"connection": _A_CONNECTION}, "a connection is shown with its tools")],
-)
-AGREE: Final = build_object_schema(
-    {
-        "connection_id": _ID,
-        "tools": {
-            "type": "array",
-            "minItems": 1,
-            "maxItems": _MOST_NAMED,
-            "items": build_object_part({"name": _NAME, "hash": _HASH}),
-        },
-    },
-    ["connection_id", "tools"],
-    [{"connection_id": _SOME_ID, "tools": [{"name": "search_notes", "hash": _A_HASH}]}],
-    [
+    ]
+    anti_examples: ClassVar = [
+        ({"connection": {**_A_CONNECTION, "token": "tok-0"}}, "a token is never answered")
+    ]
+
+
+class ListConnectionsArguments(SchemaModel):
+    examples: ClassVar = [{}]
+    anti_examples: ClassVar = [({"all": True}, "all are listed anyway")]
+
+
+class ListConnectionsResult(SchemaModel):
+    connections: list[_McpConnection]
+
+    examples: ClassVar = [{"connections": [_A_CONNECTION]}]
+    anti_examples: ClassVar = [
+        ({"connections": [{**_A_CONNECTION, "token": "tok-0"}]}, "a token is never answered")
+    ]
+
+
+class McpConnectionArguments(SchemaModel):
+    connection_id: UUID
+
+    examples: ClassVar = [{"connection_id": _SOME_ID}]
+    anti_examples: ClassVar = [
+        ({}, "which one?"),
+        ({"connection_id": "notes"}, "a connection is named by its id"),
+    ]
+
+
+class GetConnectionArguments(SchemaModel):
+    connection_id: UUID
+    tool: (
+        Annotated[
+            str,
+            Meta(
+                min_length=1,
+                max_length=100,
+                description="Only this tool, with schemas and full text.",
+            ),
+        ]
+        | None
+    ) = None
+
+    examples: ClassVar = [
+        {"connection_id": _SOME_ID},
+        {"connection_id": _SOME_ID, "tool": "search_notes"},
+    ]
+    anti_examples: ClassVar = [({"tool": "search_notes"}, "of which connection?")]
+
+
+class McpConnectionResult(SchemaModel):
+    connection: _McpConnection
+    tools: list[_McpTool]
+
+    examples: ClassVar = [{"connection": _A_CONNECTION, "tools": [_A_TOOL]}]
+    anti_examples: ClassVar = [
+        ({"connection": _A_CONNECTION}, "a connection is shown with its tools")
+    ]
+
+
+_Name = Annotated[str, Meta(min_length=1, max_length=100)]
+
+
+class _AgreeToToolsTool(SchemaModel):
+    name: _Name
+    hash: _Hash
+
+
+class AgreeToToolsArguments(SchemaModel):
+    connection_id: UUID
+    tools: Annotated[list[_AgreeToToolsTool], Meta(min_length=1, max_length=_MOST_NAMED)]
+
+    examples: ClassVar = [
+        {"connection_id": _SOME_ID, "tools": [{"name": "search_notes", "hash": _A_HASH}]}
+    ]
+    anti_examples: ClassVar = [
         (
             {"connection_id": _SOME_ID, "tools": [{"name": "search_notes"}]},
             "one agrees to what was shown, and the hash says what that was",
         ),
         ({"connection_id": _SOME_ID, "tools": []}, "there is nothing to agree to"),
-    ],
-)
-REFUSE: Final = build_object_schema(
-    {
-        "connection_id": _ID,
-        "tools": {"type": "array", "minItems": 1, "maxItems": _MOST_NAMED, "items": _NAME},
-    },
-    ["connection_id", "tools"],
-    [{"connection_id": _SOME_ID, "tools": ["delete_note"]}],
-    [({"connection_id": _SOME_ID, "tools": "delete_note"}, "a list of names")],
-)
-EFFECT: Final = build_object_schema(
-    {
-        "connection_id": _ID,
-        "tool": _NAME,
-        "effect": {
-            "enum": ["read", "send", None],
-            "description": "Overrides the detected effect; null: detect again.",
-        },
-    },
-    ["connection_id", "tool", "effect"],
-    [
+    ]
+
+
+class RefuseToolsArguments(SchemaModel):
+    connection_id: UUID
+    tools: Annotated[list[_Name], Meta(min_length=1, max_length=_MOST_NAMED)]
+
+    examples: ClassVar = [{"connection_id": _SOME_ID, "tools": ["delete_note"]}]
+    anti_examples: ClassVar = [
+        ({"connection_id": _SOME_ID, "tools": "delete_note"}, "a list of names")
+    ]
+
+
+class SetToolEffectArguments(SchemaModel):
+    connection_id: UUID
+    tool: _Name
+    effect: Annotated[
+        Literal["read", "send"] | None,
+        Meta(description="Overrides the detected effect; null: detect again."),
+    ]
+
+    examples: ClassVar = [
         {"connection_id": _SOME_ID, "tool": "search_notes", "effect": "read"},
         {"connection_id": _SOME_ID, "tool": "search_notes", "effect": None},
-    ],
-    [
+    ]
+    anti_examples: ClassVar = [
         (
             {"connection_id": _SOME_ID, "tool": "search_notes", "effect": "keep"},
             "what is outside is read or sent to",
         ),
-    ],
-)
-TOKEN: Final = build_object_schema(
-    {
-        "connection_id": _ID,
-        "token": {"type": "string", "minLength": 1, "maxLength": 8_192, "writeOnly": True},
-    },
-    ["connection_id", "token"],
-    [{"connection_id": _SOME_ID, "token": "tok-0123456789"}],
-    [({"connection_id": _SOME_ID, "token": ""}, "an empty token lets nobody in")],
-)
-SIGN_IN: Final = build_object_schema(
-    {"sign_in_url": {**_TEXT, "description": "Open it in the browser where you are signed in."}},
-    ["sign_in_url"],
-    [{"sign_in_url": "https://notes.example/authorize?state=0123"}],
-    [({}, "there is nothing to open")],
-)
-DISCONNECTED: Final = build_object_schema(
-    {"disconnected": {"type": "boolean"}},
-    ["disconnected"],
-    [{"disconnected": True}, {"disconnected": False}],
-    [({"disconnected": 1}, "whether, not how many")],
-)
+    ]
+
+
+class SetConnectionTokenArguments(SchemaModel):
+    connection_id: UUID
+    token: Annotated[
+        str, Meta(min_length=1, max_length=8192, extra_json_schema={"writeOnly": True})
+    ]
+
+    examples: ClassVar = [{"connection_id": _SOME_ID, "token": "tok-0123456789"}]
+    anti_examples: ClassVar = [
+        ({"connection_id": _SOME_ID, "token": ""}, "an empty token lets nobody in")
+    ]
+
+
+class BeginSignInResult(SchemaModel):
+    sign_in_url: Annotated[str, Meta(description="Open it in the browser where you are signed in.")]
+
+    examples: ClassVar = [{"sign_in_url": "https://notes.example/authorize?state=0123"}]
+    anti_examples: ClassVar = [({}, "there is nothing to open")]
+
+
+class DisconnectMcpServerResult(SchemaModel):
+    disconnected: bool
+
+    examples: ClassVar = [{"disconnected": True}, {"disconnected": False}]
+    anti_examples: ClassVar = [({"disconnected": 1}, "whether, not how many")]

@@ -13,8 +13,21 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
-from mainspring.connections.models import schemas
 from mainspring.connections.models.connection_test import try_out
+from mainspring.connections.models.schemas import (
+    AdminDeleteModelPriceArguments,
+    AdminDeleteModelPriceResult,
+    AdminListModelPricesResult,
+    AdminSetModelPriceArguments,
+    AdminSetModelPriceResult,
+    ConnectModelArguments,
+    ConnectModelResult,
+    DisconnectModelResult,
+    ListModelsResult,
+    ModelNameArguments,
+    NoModelArguments,
+    TestModelResult,
+)
 from mainspring.contracts.capability import (
     Annotations,
     Audience,
@@ -80,8 +93,8 @@ def model_capabilities(
             "List available models",
             "Returns the connections of workspace and installation, prices, the default model, "
             "and why a model is unavailable.",
-            schemas.NOTHING,
-            schemas.MODELS,
+            NoModelArguments,
+            ListModelsResult,
             counter.list_models,
             Annotations(
                 toolset=Toolset.MODELS,
@@ -96,8 +109,8 @@ def model_capabilities(
             "Prompts of automations are sent to this address. Stores the key in the vault. "
             "Omitted fields of an existing connection stay. If you change the address, give the "
             "key again.",
-            schemas.CONNECT,
-            schemas.CONNECTED,
+            ConnectModelArguments,
+            ConnectModelResult,
             counter.connect,
             KEEPS_KEY,
         ),
@@ -106,8 +119,8 @@ def model_capabilities(
             "Disconnect language models from the workspace",
             "Deletes the connection and its key. Automations that need it fail until it is "
             "connected again. An unknown name is not an error.",
-            schemas.ONE_NAME,
-            schemas.DISCONNECTED,
+            ModelNameArguments,
+            DisconnectModelResult,
             counter.disconnect,
             Annotations(
                 toolset=Toolset.MODELS,
@@ -122,8 +135,8 @@ def model_capabilities(
             "test_model",
             "Test a model connection",
             "Lists the provider's models, free of charge, to check the address and the key.",
-            schemas.ONE_NAME,
-            schemas.TESTED,
+            ModelNameArguments,
+            TestModelResult,
             counter.try_out,
             Annotations(
                 toolset=Toolset.MODELS,
@@ -315,8 +328,8 @@ def model_administration(database: Database | None, vault: Vault | None) -> tupl
             "Connect language models for every workspace",
             "Stores the API key in the vault. The address may be in a private network. If you "
             "change the address, give the key again.",
-            schemas.CONNECT,
-            schemas.CONNECTED,
+            ConnectModelArguments,
+            ConnectModelResult,
             office.connect,
             _KEEPS,
         ),
@@ -324,8 +337,8 @@ def model_administration(database: Database | None, vault: Vault | None) -> tupl
             "admin_disconnect_model",
             "Disconnect language models from every workspace",
             "Deletes the connection and its key. An unknown name is not an error.",
-            schemas.ONE_NAME,
-            schemas.DISCONNECTED,
+            ModelNameArguments,
+            DisconnectModelResult,
             office.disconnect,
             _KEEPS,
         ),
@@ -333,8 +346,8 @@ def model_administration(database: Database | None, vault: Vault | None) -> tupl
             "admin_list_model_prices",
             "List the prices set for models",
             "They override the built-in price list.",
-            schemas.NOTHING,
-            schemas.PRICES,
+            NoModelArguments,
+            AdminListModelPricesResult,
             office.list_prices,
             _READS,
         ),
@@ -343,8 +356,8 @@ def model_administration(database: Database | None, vault: Vault | None) -> tupl
             "Set the price of a model",
             "In dollars per million tokens, from the next request on. Give model, or name/model "
             "for one connection.",
-            schemas.SET_PRICE,
-            schemas.PRICE,
+            AdminSetModelPriceArguments,
+            AdminSetModelPriceResult,
             office.set_price,
             _OF_MODEL,
         ),
@@ -352,8 +365,8 @@ def model_administration(database: Database | None, vault: Vault | None) -> tupl
             "admin_delete_model_price",
             "Delete the price set for a model",
             "The built-in price list applies again. A model without a price cannot be used.",
-            schemas.ONE_MODEL,
-            schemas.DELETED,
+            AdminDeleteModelPriceArguments,
+            AdminDeleteModelPriceResult,
             office.delete_price,
             _OF_MODEL,
         ),

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final
 from uuid import UUID
+
+from msgspec import Meta
 
 from mainspring.contracts.capability import (
     Annotations,
@@ -20,13 +23,15 @@ from mainspring.contracts.capability import (
     require_part,
 )
 from mainspring.contracts.errors import Finding, Invalid, PersonRequired
+from mainspring.contracts.model_schema import SchemaModel
 from mainspring.contracts.roles import Permission
 from mainspring.contracts.toolset import Toolset
 from mainspring.store.audit import audit_installation
-from mainspring.workspace.people import administration_schemas as schemas
 from mainspring.workspace.people.sessions import end_sessions
 from mainspring.workspace.people.sign_in_links import drop_links, link_address, make_link
 from mainspring.workspace.people.users import (
+    LONGEST_EMAIL,
+    LONGEST_NAME,
     User,
     create_user,
     disable_user,
@@ -39,6 +44,110 @@ from mainspring.workspace.people.workspaces import list_workspaces
 if TYPE_CHECKING:
     from mainspring.contracts.context import CallContext
     from mainspring.store.database import Database
+
+
+USUAL_PAGE: Final = 50
+
+_LARGEST_PAGE: Final = 200
+
+_AN_ID: Final = "01900000-0000-7000-8000-0000000000aa"
+
+_ADA: Final = {
+    "id": _AN_ID,
+    "email": "ada@example.org",
+    "name": "Ada",
+    "administrator": False,
+    "has_password": True,
+    "created_at": "2026-11-15T09:00:00+00:00",
+    "disabled_at": None,
+}
+
+
+class PageArguments(SchemaModel):
+    limit: Annotated[int, Meta(ge=1, le=_LARGEST_PAGE)] = USUAL_PAGE
+    after: (
+        Annotated[str, Meta(min_length=36, max_length=36, description="next of the previous page.")]
+        | None
+    ) = None
+
+    examples: ClassVar = [{}, {"limit": 10, "after": _AN_ID}]
+    anti_examples: ClassVar = [({"limit": 0}, "at least one"), ({"after": 7}, "an id is text")]
+
+
+class AdminCreateUserArguments(SchemaModel):
+    email: Annotated[str, Meta(min_length=3, max_length=LONGEST_EMAIL)]
+    name: Annotated[str, Meta(max_length=LONGEST_NAME)] = ""
+    administrator: Annotated[
+        bool, Meta(description="Whether they administer the installation.")
+    ] = False
+
+    examples: ClassVar = [{"email": "ada@example.org", "name": "Ada"}]
+    anti_examples: ClassVar = [
+        ({}, "whose?"),
+        ({"email": "ada@example.org", "password": "x"}, "they choose it themselves"),
+    ]
+
+
+_Id = Annotated[str, Meta(min_length=36, max_length=36)]
+
+
+class AdminUserArguments(SchemaModel):
+    user_id: _Id
+
+    examples: ClassVar = [{"user_id": _AN_ID}]
+    anti_examples: ClassVar = [
+        ({}, "whom?"),
+        ({"user_id": "ada@example.org"}, "an id, not an email"),
+    ]
+
+
+class _UserEntry(SchemaModel):
+    id: _Id
+    email: str
+    name: str
+    administrator: bool
+    has_password: bool
+    created_at: datetime
+    disabled_at: datetime | None
+
+
+class AdminUserResult(SchemaModel):
+    user: _UserEntry
+
+    examples: ClassVar = [{"user": _ADA}]
+
+
+class AdminSignInLinkResult(SchemaModel):
+    user: _UserEntry
+    link: Annotated[str, Meta(description="Returned once; signs in once.")]
+
+    examples: ClassVar = [{"user": _ADA, "link": "https://example.org/sign-in#msl_…"}]
+
+
+_Next = Annotated[str | None, Meta(description="after of the next page.")]
+
+
+class AdminListUsersResult(SchemaModel):
+    users: list[_UserEntry]
+    next: _Next
+
+    examples: ClassVar = [{"users": [_ADA], "next": None}]
+
+
+class _WorkspaceEntry(SchemaModel):
+    id: _Id
+    name: str
+    members: Annotated[int, Meta(ge=0)]
+    owners: list[_Id]
+    created_at: datetime
+
+
+class AdminListWorkspacesResult(SchemaModel):
+    workspaces: list[_WorkspaceEntry]
+    next: _Next
+
+    examples: ClassVar = [{"workspaces": [], "next": None}]
+
 
 _READS: Final = Annotations(
     toolset=Toolset.ADMIN, audience=Audience.ADMINISTRATORS, permission=Permission.ACCOUNT
@@ -60,8 +169,8 @@ def administration(database: Database | None, address: str) -> tuple[Capability,
             "admin_list_users",
             "List the people of the installation",
             "Oldest first, in pages.",
-            schemas.PAGE,
-            schemas.USERS,
+            PageArguments,
+            AdminListUsersResult,
             office.list_users,
             _READS,
         ),
@@ -70,8 +179,8 @@ def administration(database: Database | None, address: str) -> tuple[Capability,
             "Add a person to the installation",
             "Creates a workspace for them and returns a sign-in link that works once, within 7 "
             "days.",
-            schemas.NEW_USER,
-            schemas.LINKED,
+            AdminCreateUserArguments,
+            AdminSignInLinkResult,
             office.create_user,
             _KEEPS,
         ),
@@ -79,8 +188,8 @@ def administration(database: Database | None, address: str) -> tuple[Capability,
             "admin_disable_user",
             "Disable a person's account",
             "Ends their sessions and disables their tokens. Undo with admin_enable_user.",
-            schemas.ONE_USER,
-            schemas.USER,
+            AdminUserArguments,
+            AdminUserResult,
             office.disable_user,
             _KEEPS,
         ),
@@ -88,8 +197,8 @@ def administration(database: Database | None, address: str) -> tuple[Capability,
             "admin_enable_user",
             "Enable a disabled account",
             "Sign-in and tokens work again.",
-            schemas.ONE_USER,
-            schemas.USER,
+            AdminUserArguments,
+            AdminUserResult,
             office.enable_user,
             _KEEPS,
         ),
@@ -98,8 +207,8 @@ def administration(database: Database | None, address: str) -> tuple[Capability,
             "Create a password reset link for a person",
             "The link works once, within an hour. Using it removes the old password and ends "
             "their sessions and tokens.",
-            schemas.ONE_USER,
-            schemas.LINKED,
+            AdminUserArguments,
+            AdminSignInLinkResult,
             office.reset_password,
             _KEEPS,
         ),
@@ -107,8 +216,8 @@ def administration(database: Database | None, address: str) -> tuple[Capability,
             "admin_list_workspaces",
             "List the workspaces of the installation",
             "Returns owners and member counts, no content.",
-            schemas.PAGE,
-            schemas.WORKSPACES,
+            PageArguments,
+            AdminListWorkspacesResult,
             office.list_workspaces,
             _READS,
         ),
@@ -124,7 +233,7 @@ class _AdministrationHandlers:
 
     async def list_users(self, ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         del ctx
-        most = arguments.get("limit", schemas.USUAL_PAGE)
+        most = arguments.get("limit", USUAL_PAGE)
         found = await list_users(require_part(self.database), _parse_after(arguments), most + 1)
         rows = [_format_user(user) for user in found]
         return {"users": rows[:most], "next": _build_next_cursor(rows, most)}
@@ -133,7 +242,7 @@ class _AdministrationHandlers:
         self, ctx: CallContext, arguments: Mapping[str, Any]
     ) -> dict[str, Any]:
         del ctx
-        most = arguments.get("limit", schemas.USUAL_PAGE)
+        most = arguments.get("limit", USUAL_PAGE)
         rows = [
             _format_workspace(row)
             for row in await list_workspaces(
