@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mainspring.surfaces.cli.context import finish
+from mainspring.surfaces.cli.connection import finish_request
 from mainspring.surfaces.cli.options import (
     Json,
     Named,
@@ -130,7 +130,7 @@ def _new(
         save,
         output,
     )
-    return finish(new(context, context.screen(for_programs=for_programs), options))
+    return finish_request(new(context, context.screen(for_programs=for_programs), options))
 
 
 def _change(
@@ -157,7 +157,7 @@ def _change(
     options = NewAutomationOptions(
         text, automation, timezone, making(by, model, max_usd), tuple(answer or ()), save, output
     )
-    return finish(new(context, context.screen(for_programs=for_programs), options))
+    return finish_request(new(context, context.screen(for_programs=for_programs), options))
 
 
 def _review(
@@ -186,4 +186,4 @@ def _review(
     context = get_context(ctx)
     screen = context.screen(for_programs=for_programs)
     modes = ApprovalModes(tuple(automatic or ()), tuple(ask or ()))
-    return finish(review(context, screen, what, to, making(by, model, max_usd), modes))
+    return finish_request(review(context, screen, what, to, making(by, model, max_usd), modes))

@@ -33,6 +33,7 @@ from mainspring.surfaces.cli.summary import (
     ListedTrigger,
     describe_trigger_summary,
     described_grant_lines,
+    labelled_grant_lines,
     warning_lines,
 )
 from mainspring.surfaces.cli.terminal_prompt import Ask
@@ -148,9 +149,7 @@ def _saved_lines(
     head = Text.assemble((sign, colour), " ", (one_line(saved["name"]), "bold"))
     head.append(f" {became} version {saved['version']}, {saved['state']}.")
     lines = [head, Text(f"  id {saved['id']}")]
-    starts = [
-        describe_trigger_summary(ListedTrigger.of(row), boards) for row in now["triggers"]
-    ]
+    starts = [describe_trigger_summary(ListedTrigger.of(row), boards) for row in now["triggers"]]
     lines += [Text(f"  starts {one_line(when, 400)}") for when in starts]
     if not starts:
         lines.append(Text("  manual start only"))
@@ -159,19 +158,16 @@ def _saved_lines(
     return [*lines, *warning_lines([Finding(**one) for one in saved["warnings"]], screen)]
 
 
-def _widened_lines(
-    saved: Mapping[str, Any], now: Mapping[str, Any], screen: Screen
-) -> list[Text]:
+def _widened_lines(saved: Mapping[str, Any], now: Mapping[str, Any], screen: Screen) -> list[Text]:
     """What a new version may do that the one before might not."""
     from rich.text import Text
 
     if saved["version"] == 1 or not saved["widened"]:
         return []
-    labels = {one["capability"]: one.get("label") for one in now["grants"]}
+    labels = {one["capability"]: one["label"] for one in now["grants"] if one.get("label")}
     sign, colour = screen.mark("warning")
     head = Text.assemble("  ", (sign, colour), " New permissions in this version:")
-    widened = [{**one, "label": labels.get(one["capability"])} for one in saved["widened"]]
-    lines = described_grant_lines(widened)
+    lines = labelled_grant_lines(saved["widened"], labels)
     for line in lines:
         line.pad_left(2)
     return [head, *lines]
@@ -202,9 +198,7 @@ async def go_back(
                 screen.say("Not changed: you did not agree.")
                 return exits.FAILED
             body["agreed"] = preview["digest"]
-        saved = await client.request(
-            "POST", f"{path}/rollback", body, confirmed="agreed" in body
-        )
+        saved = await client.request("POST", f"{path}/rollback", body, confirmed="agreed" in body)
         now = await read_automation_at(client, found["id"])
         request = _with_page(client, saved)
     name = one_line(saved["name"])

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from mainspring.surfaces.cli.connection import finish_request
 from mainspring.surfaces.cli.context import finish
 from mainspring.surfaces.cli.options import Json, Named, get_context, help_alone, make_group
 from mainspring.surfaces.cli.typer_functions import declared
@@ -135,7 +136,7 @@ def _save(
     from mainspring.surfaces.cli.automations import save_file
 
     context = get_context(ctx)
-    return finish(save_file(context, context.screen(for_programs=for_programs), file, to))
+    return finish_request(save_file(context, context.screen(for_programs=for_programs), file, to))
 
 
 def _diff(
@@ -160,8 +161,8 @@ def _diff(
     context = get_context(ctx)
     screen = context.screen(for_programs=for_programs)
     if after is None and is_folder_or_file(first) and (second is None or is_folder_or_file(second)):
-        return finish(diff_folders(context, screen, first, second))
-    return finish(show_diff(context, screen, first, _version(second), after))
+        return finish_request(diff_folders(context, screen, first, second))
+    return finish_request(show_diff(context, screen, first, _version(second), after))
 
 
 def _version(text: str | None) -> int | None:
@@ -179,7 +180,9 @@ def _rollback(
     from mainspring.surfaces.cli.automations import go_back
 
     context = get_context(ctx)
-    return finish(go_back(context, context.screen(for_programs=for_programs), automation, version))
+    return finish_request(
+        go_back(context, context.screen(for_programs=for_programs), automation, version)
+    )
 
 
 def _export(
@@ -219,10 +222,10 @@ def _export(
             raise typer.BadParameter(
                 "--folder exports the whole workspace. Leave out AUTOMATION and --output."
             )
-        return finish(export_folder(context, screen, folder, rows=rows))
+        return finish_request(export_folder(context, screen, folder, rows=rows))
     if rows:
         raise typer.BadParameter("--rows needs --folder.")
-    return finish(export(context, screen, automation, output, over=force))
+    return finish_request(export(context, screen, automation, output, over=force))
 
 
 def _import(
@@ -248,8 +251,8 @@ def _import(
     context = get_context(ctx)
     screen = context.screen(for_programs=for_programs)
     if dry_run or os.path.isdir(file):
-        return finish(bring_folder(context, screen, file, on_clash.value, dry_run=dry_run))
-    return finish(bring_in(context, screen, file, on_clash.value))
+        return finish_request(bring_folder(context, screen, file, on_clash.value, dry_run=dry_run))
+    return finish_request(bring_in(context, screen, file, on_clash.value))
 
 
 def _webhook() -> typer.Typer:
@@ -295,7 +298,9 @@ def _webhook_token(
 
     context = get_context(ctx)
     screen = context.screen(for_programs=for_programs)
-    return finish(make_token(context, screen, automation, trigger, sure=yes, overlap=overlap))
+    return finish_request(
+        make_token(context, screen, automation, trigger, sure=yes, overlap=overlap)
+    )
 
 
 def _webhook_test(
@@ -328,6 +333,6 @@ def _webhook_revoke(
     from mainspring.surfaces.cli.webhooks import end_token
 
     context = get_context(ctx)
-    return finish(
+    return finish_request(
         end_token(context, context.screen(for_programs=for_programs), automation, trigger)
     )

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 import typer
 
-from mainspring.surfaces.cli.context import finish
+from mainspring.surfaces.cli.connection import finish_request
 from mainspring.surfaces.cli.options import Json, get_context
 
 _PANEL: Final = "Capabilities"
@@ -35,7 +35,7 @@ def _capabilities(
 
     context = get_context(ctx)
     screen = context.screen(for_programs=for_programs)
-    return finish(show_capabilities(context, screen, name, everything=everything))
+    return finish_request(show_capabilities(context, screen, name, everything=everything))
 
 
 def _call(
@@ -52,7 +52,9 @@ def _call(
 
     context = get_context(ctx)
     given = read_arguments(arguments, context.limits())
-    return finish(call_capability(context, context.screen(for_programs=for_programs), name, given))
+    return finish_request(
+        call_capability(context, context.screen(for_programs=for_programs), name, given)
+    )
 
 
 def _mcp(
@@ -87,4 +89,4 @@ def _mcp(
     selection = mcp.read_selection(toolset, output_schemas=output_schemas)
     if show_config:
         return mcp.show_config(context, context.screen(), url, selection)
-    return finish(mcp.serve_mcp(context, url, selection))
+    return finish_request(mcp.serve_mcp(context, url, selection))

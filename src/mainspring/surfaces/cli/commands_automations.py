@@ -156,7 +156,6 @@ _PROPOSALS: Final = (
         "Show a proposal: what it does, what it costs, open questions.",
         "proposals:show_proposal",
         (_PROPOSAL,),
-        in_process=True,
     ),
     Command(
         "proposals answer",
@@ -166,7 +165,6 @@ _PROPOSALS: Final = (
             _PROPOSAL,
             Param("words", "Answers, by question id.", metavar="ID=VALUE...", many=True),
         ),
-        in_process=True,
     ),
     Command(
         "proposals refine",
@@ -177,7 +175,6 @@ _PROPOSALS: Final = (
             Param("words", "What to change.", metavar="TEXT...", many=True),
             *_MAKING,
         ),
-        in_process=True,
     ),
     Command(
         "proposals edit",
@@ -194,14 +191,12 @@ _PROPOSALS: Final = (
             ),
             option("removed", "Remove this. Repeatable.", "--remove", metavar="POINTER", many=True),
         ),
-        in_process=True,
     ),
     Command(
         "proposals approval",
         "Choose which actions are sent automatically and which ask first.",
         "proposals:choose_approval",
         (_PROPOSAL, *_MODES),
-        in_process=True,
     ),
     Command(
         "proposals save",
@@ -218,14 +213,12 @@ _PROPOSALS: Final = (
             ),
             *_MODES,
         ),
-        in_process=True,
     ),
     Command(
         "proposals discard",
         "Discard a proposal.",
         "proposals:discard_proposal",
         (_PROPOSAL,),
-        in_process=True,
     ),
 )
 

@@ -23,17 +23,21 @@ INBOX: Final = "/inbox"
 _YES: Final = frozenset({"y", "yes"})
 
 
-class Caller(Protocol):
-    """Who a command acts as, and where the pages of that server are."""
-
-    @property
-    def address(self) -> str: ...
+class PossiblePerson(Protocol):
+    """Who a command acts as: a program, or perhaps a person."""
 
     @property
     def by_program(self) -> bool: ...
 
 
-def has_person(caller: Caller, screen: Screen, ask: Ask | None = None) -> bool:
+class Caller(PossiblePerson, Protocol):
+    """Who a command acts as, and where the pages of that server are."""
+
+    @property
+    def address(self) -> str: ...
+
+
+def has_person(caller: PossiblePerson, screen: Screen, ask: Ask | None = None) -> bool:
     """Whether a person can be asked here."""
     return not caller.by_program and (ask is not None or at_terminal(screen))
 

@@ -96,7 +96,10 @@ async def show_logs(
         run = await read_run_at(client, run_id)
         screen.say(*_head(run, screen), "")
         if follow:
-            await _follow(context, screen, run_id)
+            from mainspring.surfaces.cli.run_watcher import RunWatcher
+
+            await enter_event_loop()
+            await RunWatcher(client, run_id, screen).until_end()
             run = await read_run_at(client, run_id)
         in_force = (await client.request("GET", f"/automations/{run['automation_id']}"))["version"]
     if screen.for_programs:
@@ -110,15 +113,6 @@ async def show_logs(
         if run["status"] in FINAL:
             screen.say(*move_lines(run, in_force=in_force))
     return exits.UNFINISHED if follow and run["status"] not in FINAL else exits.DONE
-
-
-async def _follow(context: CommandContext, screen: Screen, run_id: str) -> None:
-    """Prints each step as it happens. The output of steps is read from the database."""
-    from mainspring.surfaces.cli.run_watcher import RunWatcher
-
-    await enter_event_loop()
-    async with context.doors.open(context.settings()) as services:
-        await RunWatcher(services, UUID(run_id), screen).until_end()
 
 
 def _say_rest(screen: Screen, run: Mapping[str, Any], *, calls: bool, steps: bool) -> None:

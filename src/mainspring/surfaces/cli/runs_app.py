@@ -8,6 +8,7 @@ from typing import Annotated, Final
 
 import typer
 
+from mainspring.surfaces.cli.connection import finish_request
 from mainspring.surfaces.cli.context import finish
 from mainspring.surfaces.cli.options import (
     DryRun,
@@ -133,7 +134,7 @@ def _fire(
         wait=wait,
         seconds=timeout,
     )
-    return finish(work)
+    return finish_request(work)
 
 
 def _output(
@@ -156,7 +157,9 @@ def _output(
 
     context = get_context(ctx)
     screen = context.screen(for_programs=wants_json(ctx, for_programs))
-    return finish(show_output(context, screen, run, OutputFilter(step, stderr), follow=follow))
+    return finish_request(
+        show_output(context, screen, run, OutputFilter(step, stderr), follow=follow)
+    )
 
 
 def _watch(
@@ -170,7 +173,7 @@ def _watch(
 
     context = get_context(ctx)
     screen = context.screen(for_programs=wants_json(ctx, for_programs))
-    return finish(watch_run(context, screen, run, timeout))
+    return finish_request(watch_run(context, screen, run, timeout))
 
 
 def _transcript(
@@ -186,7 +189,7 @@ def _transcript(
 
     context = get_context(ctx)
     screen = context.screen(for_programs=wants_json(ctx, for_programs))
-    return finish(show_transcript(context, screen, run, step))
+    return finish_request(show_transcript(context, screen, run, step))
 
 
 def _retry(
@@ -227,4 +230,4 @@ def _replay(
     work = replay_run(
         context, screen, run, inputs, version=version.value, wait=wait, seconds=timeout
     )
-    return finish(work)
+    return finish_request(work)

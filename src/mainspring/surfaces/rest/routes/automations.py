@@ -157,6 +157,9 @@ class RunNow(Start):
     """What a run by hand is given."""
 
     inputs: dict[str, Any] = Field(default_factory=dict)
+    payload: Any = Field(
+        None, description="The payload of the trigger, as a webhook or an event would send it."
+    )
     idempotency_key: str | None = Field(
         None,
         min_length=1,
@@ -614,7 +617,10 @@ def _running(made: APIRouter, services: ApplicationServices) -> None:
     async def run_automation(automation_id: UUID, request: Request, caller: SignedIn) -> JsonAnswer:
         body = await read_optional(request, RunNow)
         mode = mode_of(dry_run=body.dry_run, verify=body.verify_mode)
-        wish = Wish(caller.workspace_id, automation_id, inputs=body.inputs, mode=mode)
+        payload = {} if body.payload is None else body.payload
+        wish = Wish(
+            caller.workspace_id, automation_id, inputs=body.inputs, payload=payload, mode=mode
+        )
         key = key_of(request, body.idempotency_key)
         if mode != "dry_run":
             await _ensure_consent_requested(caller, automation_id)
@@ -670,13 +676,14 @@ async def _wait_for_end(
 def _keyed(wish: Wish, key: str | None, body: RunNow, services: ApplicationServices) -> Wish:
     if key is None:
         return wish
+    hashed = body.inputs if wish.mode == "live" else {"inputs": body.inputs, "mode": wish.mode}
+    if body.payload is not None:
+        hashed = {"inputs": body.inputs, "mode": wish.mode, "payload": body.payload}
     return replace(
         wish,
         key=f"key:{key}",
         key_expires_at=services.clock.now() + _KEY_LIFETIME,
-        body_hash=hash_content(
-            body.inputs if wish.mode == "live" else {"inputs": body.inputs, "mode": wish.mode}
-        ),
+        body_hash=hash_content(hashed),
     )
 
 

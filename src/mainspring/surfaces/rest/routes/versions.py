@@ -40,7 +40,7 @@ from mainspring.surfaces.services import ApplicationServices
 from mainspring.triggers.trigger_changes import change
 from mainspring.workspace.audit import describe_save
 from mainspring.workspace.automation_list import read_automation
-from mainspring.workspace.automations import SavedAutomation, read_grants
+from mainspring.workspace.automations import SavedAutomation, VersionContent, read_grants
 from mainspring.workspace.consent_rows import AutomationConsent
 from mainspring.workspace.consents import (
     change_by,
@@ -58,7 +58,6 @@ from mainspring.workspace.import_export import (
     validate_import,
 )
 from mainspring.workspace.versions import (
-    VersionContent,
     diff,
     list_versions,
     read_version,
@@ -207,9 +206,7 @@ def _going_back(made: APIRouter, services: ApplicationServices) -> None:
         ) -> tuple[SavedAutomation, AutomationConsent | None, dict[str, Any]]:
             async def put() -> SavedAutomation:
                 if body.agreed is not None:
-                    check_previewed(
-                        body.agreed, await _preview(tx, caller, automation_id, content)
-                    )
+                    check_previewed(body.agreed, await _preview(tx, caller, automation_id, content))
                 return await restore_version(
                     tx, space, automation_id, body.version, content, caller.member_id
                 )
