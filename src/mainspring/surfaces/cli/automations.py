@@ -17,7 +17,7 @@ from mainspring.surfaces.cli.automation_view import (
     read_board_names,
     token_hints,
 )
-from mainspring.surfaces.cli.connection import open_client
+from mainspring.surfaces.cli.connection import has_server, open_client
 from mainspring.surfaces.cli.documents import read_definition_file
 from mainspring.surfaces.cli.formatting import count, hint
 from mainspring.surfaces.cli.lookup import find_automation_at, find_in_use_at, find_name_at
@@ -54,8 +54,14 @@ async def save_file(
     context: CommandContext, screen: Screen, file: str, to: str | None, ask: Ask | None = None
 ) -> int:
     """Saves a definition under its name, or as the next version of another automation."""
-    document = read_definition_file(file, context.limits())
+    limits = context.limits()
+    document = read_definition_file(file, limits)
     async with open_client(context) as client:
+        if not has_server(client):
+            # Before the database is opened, so that an invalid file fails fast.
+            from mainspring.surfaces.cli.offline_validation import validate_offline
+
+            validate_offline(document, context.doors.vocabulary(limits), limits).report.accepted()
         if to is not None:
             there = (await find_in_use_at(client, to))["id"]
         else:

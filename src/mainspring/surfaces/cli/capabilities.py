@@ -60,6 +60,13 @@ def _audience(capability: Mapping[str, Any]) -> str:
     return "steps alone" if capability["audience"] == "runs" else ""
 
 
+async def call_by_words(
+    context: CommandContext, screen: Screen, name: str, arguments: str | None
+) -> int:
+    given = read_arguments(arguments, context.limits())
+    return await call_capability(context, screen, name, given)
+
+
 def read_arguments(text: str | None, limits: Limits) -> dict[str, Any]:
     """The arguments as a word, from a pipe for ``-``, or none."""
     if text is None:

@@ -105,6 +105,10 @@ class LazyInProcessClient(ApiClient):
         self._has_answered = False
 
     @property
+    def has_server(self) -> bool:
+        return self._http is not None
+
+    @property
     def address(self) -> str:
         return self._settings.address
 
@@ -164,6 +168,11 @@ class LazyInProcessClient(ApiClient):
             self._settings.home
         ):
             await keep_local_session(services)
+
+
+def has_server(client: ApiClient) -> bool:
+    """Whether a server is asked first, and not the application in this process."""
+    return not isinstance(client, LazyInProcessClient) or client.has_server
 
 
 def get_opened_services(client: ApiClient) -> ApplicationServices | None:

@@ -7,11 +7,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mainspring.contracts.errors import Conflict
+from mainspring.contracts.errors import Conflict, Invalid
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.automation_view import read_automation_at, token_hints
 from mainspring.surfaces.cli.columns import columns, short_id
-from mainspring.surfaces.cli.connection import open_client
+from mainspring.surfaces.cli.connection import has_server, open_client
 from mainspring.surfaces.cli.documents import read_document
 from mainspring.surfaces.cli.files import write_file
 from mainspring.surfaces.cli.formatting import count, hint
@@ -22,6 +22,7 @@ from mainspring.surfaces.cli.screen import Screen, as_json, clean, one_line
 from mainspring.surfaces.cli.terminal_prompt import Ask
 
 if TYPE_CHECKING:
+    from mainspring.contracts.limits import Limits
     from mainspring.surfaces.cli.context import CommandContext
     from mainspring.surfaces.cli.http_client import ApiClient
     from mainspring.workspace.import_export import OnClash
@@ -57,6 +58,9 @@ async def bring_in(
     limits = context.limits()
     document = read_document(file, replace(limits, json_bytes=limits.import_bytes))
     async with open_client(context) as client:
+        if not has_server(client):
+            # Before the database is opened, so that an invalid file fails fast.
+            await _validate_offline(context, document, limits)
         try:
             with show_progress(screen, "Importing") as line:
                 line.update("store", 0, 1)
@@ -102,6 +106,19 @@ def _say_imported(screen: Screen, made: Sequence[Mapping[str, Any]], calls: Sequ
     if calls:
         screen.say("Tokens of webhooks do not travel with a file: these are made anew.")
         screen.say(*(f"  {call}" for call in calls[:_HINTS]), *(["  …"] if calls[_HINTS:] else []))
+
+
+async def _validate_offline(context: CommandContext, document: Any, limits: Limits) -> None:
+    """Refuses what is wrong for certain; the tools of MCP servers are not known here."""
+    from mainspring.surfaces.cli.offline_validation import OfflineVocabulary
+    from mainspring.workspace.import_export import validate_import
+
+    vocabulary = OfflineVocabulary(context.doors.vocabulary(limits))
+    try:
+        await validate_import(document, vocabulary, limits)
+    except Invalid as unfit:
+        if not vocabulary.tools(unfit.findings):
+            raise
 
 
 async def _list_token_hints(client: ApiClient, made: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -72,6 +72,26 @@ async def fire(
         return await _hand_over(context, client, screen, made, wait=wait, seconds=seconds)
 
 
+async def fire_by_options(
+    context: CommandContext,
+    screen: Screen,
+    text: str,
+    words: Sequence[str] | None,
+    inputs: str | None,
+    payload: str | None,
+    *,
+    dry_run: bool,
+    verify: bool,
+    wait: bool,
+    seconds: float | None,
+) -> int:
+    # A dry run sends nothing either.
+    mode: Mode = "dry_run" if dry_run else "verify" if verify else "live"
+    return await fire(
+        context, screen, text, words or (), inputs, payload, mode=mode, wait=wait, seconds=seconds
+    )
+
+
 async def replay_run(
     context: CommandContext,
     screen: Screen,

@@ -6,7 +6,7 @@ go on with it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,6 +50,35 @@ class NewAutomationOptions:
     answers: tuple[str, ...] = ()
     save: bool = False
     output: Path | None = None
+
+
+async def propose_by_options(
+    context: CommandContext,
+    screen: Screen,
+    *,
+    automation: str | None = None,
+    words: Sequence[str] | None,
+    timezone: str | None,
+    by: str | None,
+    model: str | None,
+    max_usd: float | None,
+    answers: Sequence[str] | None,
+    save: bool,
+    output: str | None,
+) -> int:
+    text = " ".join(words or ())
+    if automation is not None and not text.strip():
+        raise Invalid("Describe what to change.", code="no_words")
+    options = NewAutomationOptions(
+        text if automation is None else text.strip(),
+        automation,
+        timezone,
+        GenerationOptions(by, model, max_usd),
+        tuple(answers or ()),
+        save,
+        None if output is None else Path(output),
+    )
+    return await new(context, screen, options)
 
 
 async def new(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.authoring.json_pointers import set_at_pointer
@@ -15,6 +15,7 @@ from mainspring.surfaces.cli.conversation import thinking
 from mainspring.surfaces.cli.documents import STDIN, display_name, read_definition_file
 from mainspring.surfaces.cli.lookup import find_automation_at, find_in_use_at
 from mainspring.surfaces.cli.paragraphs import heading, paragraph
+from mainspring.surfaces.cli.proposal_saving import ApprovalModes
 from mainspring.surfaces.cli.proposal_view import problem_part
 from mainspring.surfaces.cli.proposals import GenerationOptions, find_chosen_writes, read_labels
 from mainspring.surfaces.cli.review_view import review_lines
@@ -25,10 +26,24 @@ if TYPE_CHECKING:
 
     from mainspring.surfaces.cli.context import CommandContext
     from mainspring.surfaces.cli.http_client import ApiClient
-    from mainspring.surfaces.cli.proposal_saving import ApprovalModes
     from mainspring.surfaces.cli.summary import Labels
 
 _FILES: Final = (".json", ".ts")
+
+
+async def review_by_options(
+    context: CommandContext,
+    screen: Screen,
+    what: str,
+    to: str | None,
+    automatic: Sequence[str] | None,
+    ask: Sequence[str] | None,
+    by: str | None,
+    model: str | None,
+    max_usd: float | None,
+) -> int:
+    modes = ApprovalModes(tuple(automatic or ()), tuple(ask or ()))
+    return await review(context, screen, what, to, GenerationOptions(by, model, max_usd), modes)
 
 
 async def review(

@@ -37,6 +37,18 @@ class OutputFilter:
         return "err" if self.stderr else None
 
 
+async def show_output_by_options(
+    context: CommandContext,
+    screen: Screen,
+    text: str,
+    step: str | None,
+    *,
+    stderr: bool,
+    follow: bool,
+) -> int:
+    return await show_output(context, screen, text, OutputFilter(step, stderr), follow=follow)
+
+
 async def show_output(
     context: CommandContext, screen: Screen, text: str, part: OutputFilter, *, follow: bool = False
 ) -> int:
