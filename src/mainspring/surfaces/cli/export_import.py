@@ -11,7 +11,7 @@ from mainspring.contracts.errors import Conflict, Invalid
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.automation_view import read_automation_at, token_hints
 from mainspring.surfaces.cli.columns import columns, short_id
-from mainspring.surfaces.cli.connection import has_server, open_client
+from mainspring.surfaces.cli.connection import enter_event_loop, has_server, open_client
 from mainspring.surfaces.cli.documents import read_document
 from mainspring.surfaces.cli.files import write_file
 from mainspring.surfaces.cli.formatting import count, hint
@@ -114,6 +114,7 @@ async def _validate_offline(context: CommandContext, document: Any, limits: Limi
     from mainspring.workspace.import_export import validate_import
 
     vocabulary = OfflineVocabulary(context.doors.vocabulary(limits))
+    await enter_event_loop()
     try:
         await validate_import(document, vocabulary, limits)
     except Invalid as unfit:
