@@ -240,6 +240,7 @@ _RUNS: Final = (
             _RUN,
             Param("step", "Only the agents of this step.", default=None, metavar="[STEP]"),
         ),
+        in_process=True,
     ),
     Command(
         "runs",

@@ -6,22 +6,26 @@ not obey. Long texts are cut here; ``--json`` gives all of it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
 
 from mainspring.contracts.errors import NotFound
+from mainspring.gate.transcripts import transcripts_of_run
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.connection import open_client
 from mainspring.surfaces.cli.formatting import hint
-from mainspring.surfaces.cli.runs import find_run_at
+from mainspring.surfaces.cli.local import local
+from mainspring.surfaces.cli.runs import find
 from mainspring.surfaces.cli.screen import as_json, clean, one_line
+from mainspring.workspace.artifacts.rows import read_artifact, read_content
 
 if TYPE_CHECKING:
     from rich.text import Text
 
     from mainspring.surfaces.cli.context import CommandContext
-    from mainspring.surfaces.cli.http_client import ApiClient
     from mainspring.surfaces.cli.screen import Screen
+    from mainspring.surfaces.services import ApplicationServices
 
 _LONGEST: Final = 4_000
 _FAINT: Final = "bright_black"
@@ -31,13 +35,14 @@ async def show_transcript(
     context: CommandContext, screen: Screen, text: str, step: str | None
 ) -> int:
     """Every conversation of a run, or those of one step."""
-    async with open_client(context) as client:
-        run_id = await find_run_at(client, text)
-        there = (await client.request("GET", f"/runs/{run_id}"))["transcripts"]
+    async with context.doors.open(context.settings()) as services:
+        run_id = await find(services, text)
+        async with local(services).acquire() as connection:
+            there = await transcripts_of_run(connection, services.workspace_id, run_id)
         chosen = [row for row in there if step is None or row["step"] == step]
         if not chosen:
             raise _none(run_id, step, there)
-        found = [{**row, "transcript": await _read(client, row["artifact_id"])} for row in chosen]
+        found = [{**row, "transcript": await _read(services, row["artifact_id"])} for row in chosen]
     if screen.for_programs:
         screen.answer({"run_id": str(run_id), "transcripts": found})
     for row in found:
@@ -45,7 +50,7 @@ async def show_transcript(
     return exits.DONE
 
 
-def _none(run_id: str, step: str | None, there: Sequence[Mapping[str, Any]]) -> NotFound:
+def _none(run_id: UUID, step: str | None, there: Sequence[Mapping[str, Any]]) -> NotFound:
     steps = sorted({row["step"] for row in there})
     if step is not None and steps:
         return NotFound(
@@ -61,9 +66,11 @@ def _none(run_id: str, step: str | None, there: Sequence[Mapping[str, Any]]) -> 
     )
 
 
-async def _read(client: ApiClient, artifact_id: str) -> Any:
+async def _read(services: ApplicationServices, artifact_id: UUID) -> Any:
+    async with local(services).acquire() as connection:
+        artifact = await read_artifact(connection, services.workspace_id, artifact_id)
     try:
-        return await client.request("GET", f"/artifacts/{artifact_id}/content")
+        return json.loads(await read_content(services.blobs, artifact))
     except (ValueError, RecursionError):
         # A script may save a file of this name too.
         return None
