@@ -13,11 +13,12 @@ from mainspring.surfaces.cli.connection import enter_event_loop, open_client
 from mainspring.surfaces.cli.documents import read_inputs, read_object, read_value
 from mainspring.surfaces.cli.formatting import hint
 from mainspring.surfaces.cli.lookup import find_in_use_at
+from mainspring.surfaces.cli.pages_of_rows import FINAL, read_run_at
 from mainspring.surfaces.cli.person_prompt import agree_if_required
 from mainspring.surfaces.cli.run_result import closing_lines
 from mainspring.surfaces.cli.run_watcher import RunWatcher
 from mainspring.surfaces.cli.running_server import find_running_server
-from mainspring.surfaces.cli.runs import FINAL, find_run_at, read_run_at
+from mainspring.surfaces.cli.runs import find_run_at
 from mainspring.surfaces.cli.screen import Screen, one_line
 from mainspring.surfaces.cli.states import local_home
 from mainspring.surfaces.cli.terminal_prompt import Ask

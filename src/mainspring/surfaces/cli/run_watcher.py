@@ -14,8 +14,8 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from mainspring.surfaces.cli.pages_of_rows import FINAL, read_run_at
 from mainspring.surfaces.cli.run_display import RunDisplay
-from mainspring.surfaces.cli.runs import FINAL, read_run_at
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.step_output import OutputLines
 from mainspring.surfaces.cli.timeline import RunningStep, RunTimeline, step_line

@@ -13,7 +13,7 @@ from mainspring.surfaces.cli.formatting import count, date_time, duration, hint,
 from mainspring.surfaces.cli.ledger import usage_lines
 from mainspring.surfaces.cli.listings import started_by
 from mainspring.surfaces.cli.lookup import SHORTEST_PREFIX, beginning_with
-from mainspring.surfaces.cli.pages_of_rows import list_rows, restore_values
+from mainspring.surfaces.cli.pages_of_rows import FINAL, list_rows, read_run_at
 from mainspring.surfaces.cli.run_result import error_lines, move_lines, output_lines, verdict
 from mainspring.surfaces.cli.screen import Screen, as_json, one_line
 from mainspring.surfaces.cli.timeline import paint, step_line
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from mainspring.surfaces.cli.http_client import ApiClient
     from mainspring.surfaces.services import ApplicationServices
 
-# The statuses of a run that has ended.
-FINAL = frozenset({"succeeded", "failed", "cancelled", "timed_out", "skipped", "dead"})
 LAST = "last"
 
 
@@ -77,14 +75,6 @@ def _check_length(text: str) -> None:
             code="run_id_short",
             suggestion=f"{hint('runs')} lists the ids; `last` is the newest run.",
         )
-
-
-async def read_run_at(client: ApiClient, run_id: str) -> dict[str, Any]:
-    """A run with its times and amounts as values."""
-    run = restore_values(await client.request("GET", f"/runs/{run_id}"))
-    run["steps"] = [restore_values(row) for row in run["steps"]]
-    run["usage"] = [restore_values(row) for row in run["usage"]]
-    return run
 
 
 async def show_logs(

@@ -12,8 +12,9 @@ from mainspring.contracts.errors import NotFound
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.connection import enter_event_loop, open_client
 from mainspring.surfaces.cli.formatting import hint
+from mainspring.surfaces.cli.pages_of_rows import FINAL, read_run_at
 from mainspring.surfaces.cli.run_watcher import OutputReader, until_left
-from mainspring.surfaces.cli.runs import FINAL, find_run_at, read_run_at
+from mainspring.surfaces.cli.runs import find_run_at
 from mainspring.surfaces.cli.step_output import OutputLines
 
 if TYPE_CHECKING:
