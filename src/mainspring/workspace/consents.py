@@ -28,6 +28,7 @@ from mainspring.definition.authority import (
     build_review_addition,
     find_additions,
 )
+from mainspring.definition.strict_json import hash_content
 from mainspring.definition.traits import DefinitionTraits, read_stored_traits
 from mainspring.workspace.automations import (
     list_triggers,
@@ -45,6 +46,7 @@ from mainspring.workspace.consent_rows import (
     ConsentOrigin,
     ConsentStatus,
     Triggers,
+    add_board_names,
     compute_consent_digest,
     find_consent,
     hold_accounts,
@@ -58,6 +60,7 @@ from mainspring.workspace.consent_rows import (
     read_authority_in_thread,
     record_answer,
     renew_consent,
+    with_accounts,
     with_names,
 )
 from mainspring.workspace.inbox import post_message
@@ -243,6 +246,44 @@ async def find_consent_additions(
 ) -> tuple[AuthorityAddition, ...]:
     """What a definition with these grants may do beyond what was agreed to."""
     return await _compare_content(agreed, (document, [one.as_dict() for one in grants], traits))
+
+
+async def preview_additions(
+    tx: Transaction,
+    workspace_id: UUID,
+    automation_id: UUID | None,
+    author_id: UUID,
+    document: Mapping[str, Any],
+    grants: Sequence[Grant],
+    traits: DefinitionTraits,
+) -> tuple[AuthorityAddition, ...]:
+    """What saving this would add to what was agreed to, as a person is shown it before they save.
+
+    Without an automation it would be a new one of this author.
+    """
+    agreed = NOTHING
+    if automation_id is not None:
+        agreed = await load_agreed_authority(tx, workspace_id, automation_id)
+    found = await find_consent_additions(agreed, document, grants, traits)
+    if automation_id is not None:
+        return await with_names(tx, workspace_id, automation_id, found)
+    named = await add_board_names(tx, workspace_id, found)
+    return await with_accounts(tx, workspace_id, author_id, named)
+
+
+def compute_additions_digest(additions: Sequence[AuthorityAddition]) -> str:
+    """Stands for exactly these additions; a save that names it adds nothing else."""
+    return hash_content([one.as_dict() for one in additions]).hex()
+
+
+def check_previewed(digest: str, additions: Sequence[AuthorityAddition]) -> None:
+    """Refuses a save if its additions are not those that the person was shown."""
+    if digest != compute_additions_digest(additions):
+        raise Conflict(
+            "What this adds has changed since it was shown.",
+            code="additions_changed",
+            suggestion="Save it again and read what it adds now.",
+        )
 
 
 async def ask_consent(

@@ -40,7 +40,7 @@ _ADD = f"""
 _ONE = f"SELECT {_COLUMNS} FROM proposals WHERE workspace_id = $1 AND id = $2"
 _LIST = f"""
     SELECT {_COLUMNS} FROM proposals
-    WHERE workspace_id = $1 AND saved_at IS NULL AND expires_at > now()
+    WHERE workspace_id = $1 AND (saved_at IS NULL OR $4) AND expires_at > now()
       AND ($2::uuid IS NULL OR id < $2)
     ORDER BY id DESC LIMIT $3
 """
@@ -145,10 +145,11 @@ async def lock_proposal(tx: Transaction, workspace_id: UUID, proposal_id: UUID) 
 
 
 async def list_open(
-    tx: Transaction, workspace_id: UUID, after: UUID | None, most: int
+    tx: Transaction, workspace_id: UUID, after: UUID | None, most: int, *, saved: bool = False
 ) -> list[StoredProposal]:
-    """List unsaved proposals, newest first."""
-    return [StoredProposal(**dict(row)) for row in await tx.fetch(_LIST, workspace_id, after, most)]
+    """List unsaved proposals, newest first; with ``saved``, saved ones too."""
+    rows = await tx.fetch(_LIST, workspace_id, after, most, saved)
+    return [StoredProposal(**dict(row)) for row in rows]
 
 
 async def change_proposal(

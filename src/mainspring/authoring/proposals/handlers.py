@@ -317,7 +317,11 @@ def list_handler(studio: AuthoringService) -> CapabilityHandler:
     async def show(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         most, after = arguments.get("limit", USUAL_LISTED), arguments.get("after")
         found = await list_open(
-            ctx.tx, ctx.actor.workspace_id, None if after is None else UUID(after), most + 1
+            ctx.tx,
+            ctx.actor.workspace_id,
+            None if after is None else UUID(after),
+            most + 1,
+            saved=bool(arguments.get("saved")),
         )
         page = [summarize_proposal(studio, kept) for kept in found[:most]]
         return {"proposals": page, "next": page[-1]["proposal_id"] if len(found) > most else None}

@@ -196,7 +196,11 @@ ONE: Final = build_object_schema(
     {"proposal_id": _ID}, ["proposal_id"], [{"proposal_id": SOME_ID}], [({}, "which one?")]
 )
 LIST: Final = build_object_schema(
-    {"limit": {"type": "integer", "minimum": 1, "maximum": MOST_LISTED}, "after": _ID},
+    {
+        "limit": {"type": "integer", "minimum": 1, "maximum": MOST_LISTED},
+        "after": _ID,
+        "saved": {"description": "Include saved ones.", "type": "boolean", "default": False},
+    },
     [],
     [{}, {"limit": 10, "after": SOME_ID}],
     [({"limit": 0}, "one at least")],

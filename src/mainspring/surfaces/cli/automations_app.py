@@ -10,13 +10,12 @@ from typing import Annotated
 
 import typer
 
-from mainspring.surfaces.cli.context import finish
-from mainspring.surfaces.cli.options import Json, Named, get_context, help_alone, make_group
-from mainspring.surfaces.cli.typer_functions import declared
+from mainspring.surfaces.cli.connection import finish_request
+from mainspring.surfaces.cli.options import Json, get_context
+from mainspring.surfaces.cli.typer_functions import declared, declared_group
 
 _PANEL = "Automations"
 _LONGEST_NUMBER = 9
-_AS_FILE = typer.Argument(metavar="FILE", help="A definition; - reads standard input.")
 
 
 class TriggerOption(StrEnum):
@@ -36,16 +35,13 @@ class OnClash(StrEnum):
     RENAME = "rename"
 
 
-Number = Annotated[int, typer.Argument(metavar="VERSION", min=1, help="The number of a version.")]
-
-
 def add_to(app: typer.Typer) -> None:
     """In the order of an automation's life."""
     offered: dict[str, Callable[..., int]] = {
         "starter": _starter,
         "when": _when,
         "validate": _validate,
-        "save": _save,
+        "save": declared("save"),
         "list": declared("list"),
         "show": declared("show"),
         "next": declared("next"),
@@ -56,13 +52,13 @@ def add_to(app: typer.Typer) -> None:
         "restore": declared("restore"),
         "versions": declared("versions"),
         "diff": _diff,
-        "rollback": _rollback,
+        "rollback": declared("rollback"),
         "export": _export,
         "import": _import,
     }
     for name, command in offered.items():
         app.command(name=name, rich_help_panel=_PANEL)(command)
-    app.add_typer(_webhook(), name="webhook", rich_help_panel=_PANEL)
+    app.add_typer(declared_group("webhook"), name="webhook", rich_help_panel=_PANEL)
 
 
 def _starter(
@@ -119,25 +115,6 @@ def _validate(
     return validate_files(context, context.screen(for_programs=for_programs), files)
 
 
-def _save(
-    ctx: typer.Context,
-    file: Annotated[str, _AS_FILE],
-    to: Annotated[
-        str | None,
-        typer.Option(
-            metavar="AUTOMATION",
-            help="Save it as the next version of this automation. It can be renamed.",
-        ),
-    ] = None,
-    for_programs: Json = False,
-) -> int:
-    """Save a definition as a new, paused automation, or as a new version."""
-    from mainspring.surfaces.cli.automations import save_file
-
-    context = get_context(ctx)
-    return finish(save_file(context, context.screen(for_programs=for_programs), file, to))
-
-
 def _diff(
     ctx: typer.Context,
     first: Annotated[
@@ -160,8 +137,8 @@ def _diff(
     context = get_context(ctx)
     screen = context.screen(for_programs=for_programs)
     if after is None and is_folder_or_file(first) and (second is None or is_folder_or_file(second)):
-        return finish(diff_folders(context, screen, first, second))
-    return finish(show_diff(context, screen, first, _version(second), after))
+        return finish_request(diff_folders(context, screen, first, second))
+    return finish_request(show_diff(context, screen, first, _version(second), after))
 
 
 def _version(text: str | None) -> int | None:
@@ -170,16 +147,6 @@ def _version(text: str | None) -> int | None:
     if not text.isdecimal() or len(text) > _LONGEST_NUMBER or int(text) == 0:
         raise typer.BadParameter(f"{text[:60]!r} is neither a version nor a folder or a file.")
     return int(text)
-
-
-def _rollback(
-    ctx: typer.Context, automation: Named, version: Number, for_programs: Json = False
-) -> int:
-    """Restore an earlier version as a new version."""
-    from mainspring.surfaces.cli.automations import go_back
-
-    context = get_context(ctx)
-    return finish(go_back(context, context.screen(for_programs=for_programs), automation, version))
 
 
 def _export(
@@ -219,10 +186,10 @@ def _export(
             raise typer.BadParameter(
                 "--folder exports the whole workspace. Leave out AUTOMATION and --output."
             )
-        return finish(export_folder(context, screen, folder, rows=rows))
+        return finish_request(export_folder(context, screen, folder, rows=rows))
     if rows:
         raise typer.BadParameter("--rows needs --folder.")
-    return finish(export(context, screen, automation, output, over=force))
+    return finish_request(export(context, screen, automation, output, over=force))
 
 
 def _import(
@@ -248,86 +215,5 @@ def _import(
     context = get_context(ctx)
     screen = context.screen(for_programs=for_programs)
     if dry_run or os.path.isdir(file):
-        return finish(bring_folder(context, screen, file, on_clash.value, dry_run=dry_run))
-    return finish(bring_in(context, screen, file, on_clash.value))
-
-
-def _webhook() -> typer.Typer:
-    group = make_group("Create and revoke the tokens of webhooks, and test them.")
-
-    @group.callback(invoke_without_command=True)
-    def webhook(ctx: typer.Context) -> None:
-        """Create and revoke the tokens of webhooks, and test them."""
-        help_alone(ctx)
-
-    group.command(name="token")(_webhook_token)
-    group.command(name="revoke")(_webhook_revoke)
-    group.command(name="test")(_webhook_test)
-    return group
-
-
-Slug = Annotated[
-    str | None,
-    typer.Argument(metavar="TRIGGER", help="The id of the trigger, if there are several webhooks."),
-]
-
-
-def _webhook_token(
-    ctx: typer.Context,
-    automation: Named,
-    trigger: Slug = None,
-    yes: Annotated[
-        bool, typer.Option("--yes", "-y", help="Replace an existing token without asking.")
-    ] = False,
-    overlap: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            max=604_800,
-            metavar="SECONDS",
-            help="Keep the previous token working for this long.",
-        ),
-    ] = 0,
-    for_programs: Json = False,
-) -> int:
-    """Create a webhook token and print it once. The previous token stops working."""
-    from mainspring.surfaces.cli.webhooks import make_token
-
-    context = get_context(ctx)
-    screen = context.screen(for_programs=for_programs)
-    return finish(make_token(context, screen, automation, trigger, sure=yes, overlap=overlap))
-
-
-def _webhook_test(
-    ctx: typer.Context,
-    automation: Named,
-    trigger: Slug = None,
-    provider: Annotated[
-        str | None,
-        typer.Option("--as", metavar="PROVIDER", help="The sender, such as github or stripe."),
-    ] = None,
-    event: Annotated[
-        str, typer.Option(metavar="EVENT", help="The name of the event, such as push.")
-    ] = "test",
-    for_programs: Json = False,
-) -> int:
-    """Send a sample request with a valid signature. It starts a real run."""
-    from mainspring.surfaces.cli.webhook_samples import send_webhook_sample
-
-    context = get_context(ctx)
-    screen = context.screen(for_programs=for_programs)
-    return finish(
-        send_webhook_sample(context, screen, automation, trigger, provider=provider, event=event)
-    )
-
-
-def _webhook_revoke(
-    ctx: typer.Context, automation: Named, trigger: Slug = None, for_programs: Json = False
-) -> int:
-    """Revoke a webhook token."""
-    from mainspring.surfaces.cli.webhooks import end_token
-
-    context = get_context(ctx)
-    return finish(
-        end_token(context, context.screen(for_programs=for_programs), automation, trigger)
-    )
+        return finish_request(bring_folder(context, screen, file, on_clash.value, dry_run=dry_run))
+    return finish_request(bring_in(context, screen, file, on_clash.value))

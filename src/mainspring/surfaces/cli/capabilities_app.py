@@ -6,53 +6,18 @@ from typing import Annotated, Final
 
 import typer
 
-from mainspring.surfaces.cli.context import finish
-from mainspring.surfaces.cli.options import Json, get_context
+from mainspring.surfaces.cli.connection import finish_request
+from mainspring.surfaces.cli.options import get_context
+from mainspring.surfaces.cli.typer_functions import declared
 
 _PANEL: Final = "Capabilities"
 
 
 def add_to(app: typer.Typer) -> None:
     """Adds the commands, in the order in which a person meets them."""
-    app.command(name="capabilities", rich_help_panel=_PANEL)(_capabilities)
-    app.command(name="call", rich_help_panel=_PANEL)(_call)
+    app.command(name="capabilities", rich_help_panel=_PANEL)(declared("capabilities"))
+    app.command(name="call", rich_help_panel=_PANEL)(declared("call"))
     app.command(name="mcp", rich_help_panel=_PANEL)(_mcp)
-
-
-def _capabilities(
-    ctx: typer.Context,
-    name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Only this capability, with its schemas.")
-    ] = None,
-    everything: Annotated[
-        bool,
-        typer.Option("--all", help="Include capabilities that only steps of automations can call."),
-    ] = False,
-    for_programs: Json = False,
-) -> int:
-    """List capabilities, or show the input and output of one."""
-    from mainspring.surfaces.cli.capabilities import show_capabilities
-
-    context = get_context(ctx)
-    screen = context.screen(for_programs=for_programs)
-    return finish(show_capabilities(context, screen, name, everything=everything))
-
-
-def _call(
-    ctx: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="CAPABILITY", help="The name of the capability.")],
-    arguments: Annotated[
-        str | None,
-        typer.Argument(metavar="[JSON|-]", help="Its arguments; - reads standard input."),
-    ] = None,
-    for_programs: Json = False,
-) -> int:
-    """Call a capability as the owner, or as the holder of MAINSPRING_TOKEN."""
-    from mainspring.surfaces.cli.capabilities import call_capability, read_arguments
-
-    context = get_context(ctx)
-    given = read_arguments(arguments, context.limits())
-    return finish(call_capability(context, context.screen(for_programs=for_programs), name, given))
 
 
 def _mcp(
@@ -87,4 +52,4 @@ def _mcp(
     selection = mcp.read_selection(toolset, output_schemas=output_schemas)
     if show_config:
         return mcp.show_config(context, context.screen(), url, selection)
-    return finish(mcp.serve_mcp(context, url, selection))
+    return finish_request(mcp.serve_mcp(context, url, selection))

@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.errors import Conflict, Finding, Invalid, NotFound
-from mainspring.gate.callers import CapabilityCaller
 from mainspring.recipes.package.loader import read_place
 from mainspring.surfaces.cli import codex_view as view
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns, short_id
 from mainspring.surfaces.cli.connection import open_client
-from mainspring.surfaces.cli.consent_prompt import offer_to_agree
 from mainspring.surfaces.cli.formatting import hint
-from mainspring.surfaces.cli.local import local_owner
+from mainspring.surfaces.cli.person_prompt import offer_consents
 from mainspring.surfaces.cli.screen import Screen, one_line
 from mainspring.surfaces.cli.terminal_prompt import Ask, TerminalPrompt, at_terminal
 
@@ -185,12 +183,12 @@ async def _offer(
     context: CommandContext, screen: Screen, automations: Sequence[str], ask: Ask | None = None
 ) -> None:
     """Asks a person about what waits for consent since a recipe was applied or upgraded."""
-    async with context.doors.open(context.settings()) as services:
-        owner, consents = CapabilityCaller(local_owner(services)), []
+    async with open_client(context) as client:
+        consents: list[str] = []
         for one in automations:
-            found = await services.gate.direct(owner, "list_consents", {"automation_id": str(one)})
+            found = await client.call("list_consents", {"automation_id": str(one)})
             consents += [each["consent_id"] for each in found["consents"]]
-        await offer_to_agree(services, screen, consents, ask)
+        await offer_consents(client, screen, consents, ask)
 
 
 async def uninstall(

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from mainspring.surfaces.cli.context import finish
+from mainspring.surfaces.cli.connection import finish_request
 from mainspring.surfaces.cli.options import Json, make_group, open_context
 from mainspring.surfaces.cli.recipes_app import RecipeKindOption
 
@@ -67,7 +67,7 @@ def _list(
     context, screen = open_context(ctx, for_programs)
     asked = {"search": search, "kind": kind and str(kind), "category": category, "tag": tag}
     given = {name: value for name, value in asked.items() if value is not None}
-    return finish(list_recipes(context, screen, {**given, "limit": limit}))
+    return finish_request(list_recipes(context, screen, {**given, "limit": limit}))
 
 
 def _show(ctx: typer.Context, recipe: Slug, for_programs: Json = False) -> int:
@@ -75,7 +75,7 @@ def _show(ctx: typer.Context, recipe: Slug, for_programs: Json = False) -> int:
     from mainspring.surfaces.cli.codex import show_recipe
 
     context, screen = open_context(ctx, for_programs)
-    return finish(show_recipe(context, screen, recipe))
+    return finish_request(show_recipe(context, screen, recipe))
 
 
 def _needs(ctx: typer.Context, recipe: Slug, for_programs: Json = False) -> int:
@@ -83,7 +83,7 @@ def _needs(ctx: typer.Context, recipe: Slug, for_programs: Json = False) -> int:
     from mainspring.surfaces.cli.codex import show_needs
 
     context, screen = open_context(ctx, for_programs)
-    return finish(show_needs(context, screen, recipe))
+    return finish_request(show_needs(context, screen, recipe))
 
 
 def _apply(
@@ -102,7 +102,7 @@ def _apply(
     from mainspring.surfaces.cli.codex import apply_recipe
 
     context, screen = open_context(ctx, for_programs)
-    return finish(apply_recipe(context, screen, recipe, name, setting or []))
+    return finish_request(apply_recipe(context, screen, recipe, name, setting or []))
 
 
 def _installs(ctx: typer.Context, for_programs: Json = False) -> int:
@@ -110,7 +110,7 @@ def _installs(ctx: typer.Context, for_programs: Json = False) -> int:
     from mainspring.surfaces.cli.codex import list_installs
 
     context, screen = open_context(ctx, for_programs)
-    return finish(list_installs(context, screen))
+    return finish_request(list_installs(context, screen))
 
 
 def _check(ctx: typer.Context, install: Installed, for_programs: Json = False) -> int:
@@ -118,7 +118,7 @@ def _check(ctx: typer.Context, install: Installed, for_programs: Json = False) -
     from mainspring.surfaces.cli.codex import check_upgrade
 
     context, screen = open_context(ctx, for_programs)
-    return finish(check_upgrade(context, screen, install))
+    return finish_request(check_upgrade(context, screen, install))
 
 
 def _upgrade(
@@ -137,7 +137,7 @@ def _upgrade(
     from mainspring.surfaces.cli.codex import upgrade
 
     context, screen = open_context(ctx, for_programs)
-    return finish(upgrade(context, screen, install, setting or [], force=force))
+    return finish_request(upgrade(context, screen, install, setting or [], force=force))
 
 
 def _uninstall(
@@ -155,7 +155,7 @@ def _uninstall(
     from mainspring.surfaces.cli.codex import uninstall
 
     context, screen = open_context(ctx, for_programs)
-    return finish(uninstall(context, screen, install, cascade=not keep_members, sure=yes))
+    return finish_request(uninstall(context, screen, install, cascade=not keep_members, sure=yes))
 
 
 def _uninstalled(ctx: typer.Context, for_programs: Json = False) -> int:
@@ -163,7 +163,7 @@ def _uninstalled(ctx: typer.Context, for_programs: Json = False) -> int:
     from mainspring.surfaces.cli.codex import list_uninstalled
 
     context, screen = open_context(ctx, for_programs)
-    return finish(list_uninstalled(context, screen))
+    return finish_request(list_uninstalled(context, screen))
 
 
 def _recover(ctx: typer.Context, install: Installed, for_programs: Json = False) -> int:
@@ -171,7 +171,7 @@ def _recover(ctx: typer.Context, install: Installed, for_programs: Json = False)
     from mainspring.surfaces.cli.codex import recover
 
     context, screen = open_context(ctx, for_programs)
-    return finish(recover(context, screen, install))
+    return finish_request(recover(context, screen, install))
 
 
 def _publish(
@@ -188,4 +188,4 @@ def _publish(
     from mainspring.surfaces.cli.codex import publish
 
     context, screen = open_context(ctx, for_programs)
-    return finish(publish(context, screen, place, shared=shared))
+    return finish_request(publish(context, screen, place, shared=shared))

@@ -38,6 +38,7 @@ GROUPS: Final[Mapping[str, str]] = {
     "proposals": "Review, answer and save proposed automations.",
     "rules": "List standing rules; accept, refuse or withdraw one.",
     "tokens": "Create and revoke access tokens for programs.",
+    "webhook": "Create and revoke the tokens of webhooks, and test them.",
     "workers": "List workers and the load of each queue; drain one.",
     "workflows": "Track KPIs, deadlines and people together with automations.",
     "workspaces": "Manage your workspaces. MAINSPRING_WORKSPACE selects one.",

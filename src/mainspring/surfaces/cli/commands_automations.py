@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 from mainspring.surfaces.cli.declarations import Command, Param, flag, limit, option
@@ -11,6 +12,19 @@ _AUTOMATION: Final = Param(
 )
 
 _AUTOMATIONS: Final = (
+    Command(
+        "save",
+        "Save a definition as a new, paused automation, or as a new version.",
+        "automations:save_file",
+        (
+            Param("file", "A definition; - reads standard input.", metavar="FILE"),
+            option(
+                "to",
+                "Save it as the next version of this automation. It can be renamed.",
+                metavar="AUTOMATION",
+            ),
+        ),
+    ),
     Command(
         "list",
         "List automations with state, last run and next run.",
@@ -78,6 +92,68 @@ _AUTOMATIONS: Final = (
         "versions:show_versions",
         (_AUTOMATION, limit(50, name="most")),
     ),
+    Command(
+        "rollback",
+        "Restore an earlier version as a new version.",
+        "automations:go_back",
+        (
+            _AUTOMATION,
+            Param("version", "The number of a version.", kind=int, metavar="VERSION", low=1),
+        ),
+    ),
+)
+
+_SLUG: Final = Param(
+    "slug",
+    "The id of the trigger, if there are several webhooks.",
+    default=None,
+    metavar="TRIGGER",
+)
+
+_WEBHOOKS: Final = (
+    Command(
+        "webhook token",
+        "Create a webhook token and print it once. The previous token stops working.",
+        "webhooks:make_token",
+        (
+            _AUTOMATION,
+            _SLUG,
+            flag("sure", "Replace an existing token without asking.", "--yes", "-y"),
+            option(
+                "overlap",
+                "Keep the previous token working for this long.",
+                default=0,
+                metavar="SECONDS",
+                low=0,
+                high=604_800,
+            ),
+        ),
+    ),
+    Command(
+        "webhook revoke", "Revoke a webhook token.", "webhooks:end_token", (_AUTOMATION, _SLUG)
+    ),
+    Command(
+        "webhook test",
+        "Send a sample request with a valid signature. It starts a real run.",
+        "webhook_samples:send_webhook_sample",
+        (
+            _AUTOMATION,
+            _SLUG,
+            option(
+                "provider",
+                "The sender, such as github or stripe.",
+                "--as",
+                metavar="PROVIDER",
+            ),
+            option(
+                "event",
+                "The name of the event, such as push.",
+                default="test",
+                metavar="EVENT",
+            ),
+        ),
+        in_process=True,
+    ),
 )
 
 _RUN: Final = Param("text", "A run's id, its first characters, or `last`.", metavar="RUN")
@@ -85,7 +161,87 @@ _FOLLOW: Final = flag(
     "follow", "Follow until the run ends. Ctrl-C stops following only.", "--follow", "-f"
 )
 
+_INPUTS: Final = option("inputs", "All inputs as one JSON object.", metavar="JSON")
+_WAIT: Final = flag("wait", "Wait until the run ends.")
+_SECONDS: Final = option(
+    "seconds",
+    "Stop waiting after this time. The run continues on a worker.",
+    "--timeout",
+    kind=float,
+    low=0.1,
+    metavar="SECONDS",
+)
+
 _RUNS: Final = (
+    Command(
+        "fire",
+        "Run an automation now on a worker, even if it is paused.\n\n"
+        "With --wait, the exit code reports the result. Ctrl-C stops waiting; `cancel` ends the "
+        "run.",
+        "fire:fire_by_options",
+        (
+            _AUTOMATION,
+            option("words", "One input. Repeatable.", "--input", metavar="NAME=VALUE", many=True),
+            _INPUTS,
+            option(
+                "payload",
+                "Payload of the trigger, as a webhook or an event would send it.",
+                metavar="JSON",
+            ),
+            flag("dry_run", "Dry run: simulate calls that change something.", "--dry-run"),
+            flag(
+                "verify",
+                "Send nothing to external systems. Data of the workspace is written.",
+            ),
+            _WAIT,
+            _SECONDS,
+        ),
+    ),
+    Command(
+        "replay",
+        "Start a new run with the inputs of an earlier run.",
+        "fire:replay_run",
+        (
+            _RUN,
+            option(
+                "version",
+                "The original version, or the current one.",
+                default="same",
+                choices=("same", "active"),
+            ),
+            option("whole", "Different inputs, as a JSON object.", "--inputs", metavar="JSON"),
+            _WAIT,
+            _SECONDS,
+        ),
+    ),
+    Command(
+        "runs output",
+        "Show the output of a run's steps: stdout and stderr, in order.",
+        "runs_output:show_output_by_options",
+        (
+            _RUN,
+            option("step", "Only the output of this step."),
+            _FOLLOW,
+            flag("stderr", "Only stderr. Default: stdout and stderr."),
+        ),
+    ),
+    Command(
+        "runs watch",
+        "Follow a run from its first step to its end.\n\n"
+        "The exit code reports the result. Ctrl-C stops following; `cancel` ends the run.",
+        "fire:watch_run",
+        (_RUN, _SECONDS),
+    ),
+    Command(
+        "runs transcript",
+        "Show the conversation of a run's agents: messages, calls and cost.",
+        "transcripts:show_transcript",
+        (
+            _RUN,
+            Param("step", "Only the agents of this step.", default=None, metavar="[STEP]"),
+        ),
+        in_process=True,
+    ),
     Command(
         "runs",
         "List runs, newest first.",
@@ -144,6 +300,104 @@ _MODES: Final = (
     option("ask", "Ask each time before this step sends. Repeatable.", metavar="STEP", many=True),
 )
 
+_ZONE: Final = option(
+    "timezone",
+    "Time zone, if the text names none. Default: the one of this machine.",
+    metavar="ZONE",
+)
+_ENDS: Final = (
+    option("answers", "Answer a question. Repeatable.", "--answer", metavar="ID=VALUE", many=True),
+    flag("save", "Save it if no question is open."),
+    option(
+        "output",
+        "Write the definition to this file instead of saving it.",
+        "--output",
+        "-o",
+        metavar="FILE",
+    ),
+)
+
+_AUTHORING: Final = (
+    Command(
+        "new",
+        "Create an automation from a description.\n\n"
+        "You see a proposal with its steps and cost, answer open questions and save it. Nothing "
+        "is saved before you agree. A new automation is paused. Without text, examples are listed.",
+        "new:propose_by_options",
+        (
+            Param(
+                "words",
+                "What to automate, and when.",
+                default=None,
+                metavar="WORDS",
+                many=True,
+            ),
+            _ZONE,
+            *_MAKING,
+            *_ENDS,
+        ),
+    ),
+    Command(
+        "change",
+        "Change an automation by describing the change, and save a new version.",
+        "new:propose_by_options",
+        (
+            replace(_AUTOMATION, name="automation"),
+            Param("words", "What to change.", metavar="WORDS...", many=True),
+            _ZONE,
+            *_MAKING,
+            *_ENDS,
+        ),
+    ),
+    Command(
+        "review",
+        "Review an automation or a file: what it does, costs and accesses.",
+        "review:review_by_options",
+        (
+            Param(
+                "what",
+                "An automation, or a definition file (.json or .ts).",
+                metavar="AUTOMATION|FILE",
+            ),
+            option("to", "Compare the file with this automation.", metavar="AUTOMATION"),
+            *_MODES,
+            *_MAKING,
+        ),
+    ),
+)
+
+_CAPABILITIES: Final = (
+    Command(
+        "capabilities",
+        "List capabilities, or show the input and output of one.",
+        "capabilities:show_capabilities",
+        (
+            Param(
+                "name", "Only this capability, with its schemas.", default=None, metavar="[NAME]"
+            ),
+            flag(
+                "everything",
+                "Include capabilities that only steps of automations can call.",
+                "--all",
+            ),
+        ),
+    ),
+    Command(
+        "call",
+        "Call a capability as the owner, or as the holder of MAINSPRING_TOKEN.",
+        "capabilities:call_by_words",
+        (
+            Param("name", "The name of the capability.", metavar="CAPABILITY"),
+            Param(
+                "arguments",
+                "Its arguments; - reads standard input.",
+                default=None,
+                metavar="[JSON|-]",
+            ),
+        ),
+    ),
+)
+
 _PROPOSALS: Final = (
     Command(
         "proposals list",
@@ -156,7 +410,6 @@ _PROPOSALS: Final = (
         "Show a proposal: what it does, what it costs, open questions.",
         "proposals:show_proposal",
         (_PROPOSAL,),
-        in_process=True,
     ),
     Command(
         "proposals answer",
@@ -166,7 +419,6 @@ _PROPOSALS: Final = (
             _PROPOSAL,
             Param("words", "Answers, by question id.", metavar="ID=VALUE...", many=True),
         ),
-        in_process=True,
     ),
     Command(
         "proposals refine",
@@ -177,7 +429,6 @@ _PROPOSALS: Final = (
             Param("words", "What to change.", metavar="TEXT...", many=True),
             *_MAKING,
         ),
-        in_process=True,
     ),
     Command(
         "proposals edit",
@@ -194,14 +445,12 @@ _PROPOSALS: Final = (
             ),
             option("removed", "Remove this. Repeatable.", "--remove", metavar="POINTER", many=True),
         ),
-        in_process=True,
     ),
     Command(
         "proposals approval",
         "Choose which actions are sent automatically and which ask first.",
         "proposals:choose_approval",
         (_PROPOSAL, *_MODES),
-        in_process=True,
     ),
     Command(
         "proposals save",
@@ -218,14 +467,12 @@ _PROPOSALS: Final = (
             ),
             *_MODES,
         ),
-        in_process=True,
     ),
     Command(
         "proposals discard",
         "Discard a proposal.",
         "proposals:discard_proposal",
         (_PROPOSAL,),
-        in_process=True,
     ),
 )
 
@@ -247,4 +494,12 @@ _PROMPTS: Final = (
     ),
 )
 
-COMMANDS: Final = (*_AUTOMATIONS, *_RUNS, *_PROPOSALS, *_PROMPTS)
+COMMANDS: Final = (
+    *_AUTOMATIONS,
+    *_WEBHOOKS,
+    *_RUNS,
+    *_AUTHORING,
+    *_CAPABILITIES,
+    *_PROPOSALS,
+    *_PROMPTS,
+)

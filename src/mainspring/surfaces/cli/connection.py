@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from mainspring.settings import Settings
     from mainspring.surfaces.cli.context import CommandContext
     from mainspring.surfaces.cli.in_process import InProcessClient
+    from mainspring.surfaces.services import ApplicationServices
 
 Found = TypeVar("Found")
 _NEEDS_LOOP: Final = "needs an event loop"
@@ -100,7 +101,12 @@ class LazyInProcessClient(ApiClient):
         if self._http is not None:
             stack.callback(self._http.close)
         self._opened: InProcessClient | None = None
+        self.services: ApplicationServices | None = None
         self._has_answered = False
+
+    @property
+    def has_server(self) -> bool:
+        return self._http is not None
 
     @property
     def address(self) -> str:
@@ -122,11 +128,12 @@ class LazyInProcessClient(ApiClient):
         *,
         query: Mapping[str, Any] | None = None,
         confirmed: bool = False,
+        as_program: bool = False,
     ) -> Any:
         if self._http is not None:
             try:
                 answer = await self._http.request(
-                    method, path, body, query=query, confirmed=confirmed
+                    method, path, body, query=query, confirmed=confirmed, as_program=as_program
                 )
                 self._note_token()
                 return answer
@@ -141,7 +148,7 @@ class LazyInProcessClient(ApiClient):
         if self._opened is None:
             await self._open()
         assert self._opened is not None
-        return await self._opened.request(method, path, body, query=query)
+        return await self._opened.request(method, path, body, query=query, as_program=as_program)
 
     def _note_token(self) -> None:
         """Says once that a token is set and not used."""
@@ -155,11 +162,24 @@ class LazyInProcessClient(ApiClient):
         from mainspring.surfaces.cli.in_process import InProcessClient
 
         services = await self._stack.enter_async_context(self._context.doors.open(self._settings))
+        self.services = services
         self._opened = InProcessClient(services, by_token=self._context.command in BY_TOKEN)
         if _is_default_owner(self._context, self._settings) and find_own_server(
             self._settings.home
         ):
             await keep_local_session(services)
+
+
+def has_server(client: ApiClient) -> bool:
+    """Whether a server is asked first, and not the application in this process."""
+    return not isinstance(client, LazyInProcessClient) or client.has_server
+
+
+def get_opened_services(client: ApiClient) -> ApplicationServices | None:
+    """The application in this process, if it answers; None: a server does."""
+    if isinstance(client, LazyInProcessClient):
+        return client.services
+    return None
 
 
 def _find_local_server(context: CommandContext, settings: Settings) -> ServerClient | None:

@@ -123,8 +123,8 @@ async def add_program(
     only be connected so that they wait for a person.
     """
     from mainspring.gate.callers import CapabilityCaller
-    from mainspring.surfaces.cli.consent_prompt import has_person
     from mainspring.surfaces.cli.local import AuditedAction, local, local_owner
+    from mainspring.surfaces.cli.person_prompt import has_person
 
     async with context.doors.open(context.settings()) as services:
         owner = local_owner(services)

@@ -14,30 +14,29 @@ from mainspring.contracts.errors import Problem
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.answers import read_answer
 from mainspring.surfaces.cli.formatting import count, hint
-from mainspring.surfaces.cli.in_process import InProcessClient
 from mainspring.surfaces.cli.paragraphs import paragraph
 from mainspring.surfaces.cli.problems import problem_lines
 from mainspring.surfaces.cli.proposal_view import (
     definition_text,
     next_lines,
-    proposal_lines,
     question_lines,
     saved_lines,
 )
 from mainspring.surfaces.cli.proposals import (
     OVERLAP,
     GenerationOptions,
-    call,
     go_on,
+    read_labels,
+    render_proposal,
     save_by_digest,
 )
-from mainspring.surfaces.cli.states import change_state_at
+from mainspring.surfaces.cli.states import change_state_at, local_home
 from mainspring.surfaces.cli.terminal_prompt import Ask, TerminalPrompt
 
 if TYPE_CHECKING:
-    from mainspring.contracts.registry import Vocabulary
+    from mainspring.surfaces.cli.context import CommandContext
+    from mainspring.surfaces.cli.http_client import ApiClient
     from mainspring.surfaces.cli.screen import Screen
-    from mainspring.surfaces.services import ApplicationServices
 
 Proposal = Mapping[str, Any]
 _YES: Final = frozenset({"y", "yes"})
@@ -46,7 +45,8 @@ _NOT_YET: Final = "[a]nswer, [e]dit, show the [d]efinition, [q]uit:"
 
 
 async def converse(
-    services: ApplicationServices,
+    context: CommandContext,
+    client: ApiClient,
     screen: Screen,
     proposal: Proposal,
     *,
@@ -54,9 +54,8 @@ async def converse(
     ask: Ask | None = None,
 ) -> int:
     """Goes through a proposal to its end, and says how it ended."""
-    words = await services.registry.of(services.workspace_id)
     talk = ProposalConversation(
-        services, screen, words, ask or TerminalPrompt(screen), making or GenerationOptions()
+        context, client, screen, ask or TerminalPrompt(screen), making or GenerationOptions()
     )
     return await talk.to_the_end(proposal)
 
@@ -74,15 +73,15 @@ class ProposalConversation:
 
     def __init__(
         self,
-        rooms: ApplicationServices,
+        context: CommandContext,
+        client: ApiClient,
         screen: Screen,
-        words: Vocabulary,
         ask: Ask,
         making: GenerationOptions,
     ) -> None:
-        self._rooms = rooms
+        self._context = context
+        self._client = client
         self._screen = screen
-        self._words = words
         self._ask = ask
         self._making = making
         self._now: Proposal = {}
@@ -92,9 +91,9 @@ class ProposalConversation:
         self._now = proposal
         try:
             if proposal["status"] == "saved":
-                self._show()
+                await self._show()
                 return self._left()
-            self._show()
+            await self._show()
             await self.ask_open()
             return await self._decide()
         except asyncio.CancelledError:
@@ -105,12 +104,12 @@ class ProposalConversation:
     async def answered(self, proposal: Proposal) -> Proposal:
         """Shows it and asks what is open, without a decision at the end."""
         self._now = proposal
-        self._show()
+        await self._show()
         await self.ask_open()
         return self._now
 
-    def _show(self) -> None:
-        self._screen.say("", *proposal_lines(self._now, self._words, self._screen))
+    async def _show(self) -> None:
+        self._screen.say("", *await render_proposal(self._client, self._screen, self._now))
 
     def _left(self) -> int:
         self._screen.say(*next_lines(self._now))
@@ -135,7 +134,7 @@ class ProposalConversation:
                 later.add(left[0]["id"])
         if self._now["digest"] != before:
             # What is agreed to is what was read: all of it, with the answers in it.
-            self._show()
+            await self._show()
 
     async def _ask_one(self, question: Mapping[str, Any]) -> bool:
         """Asks until the answer can be used; False: it is left for later."""
@@ -145,7 +144,7 @@ class ProposalConversation:
             if not text:
                 return False
             try:
-                answer = read_answer(text, question, self._rooms.limits)
+                answer = read_answer(text, question, self._context.limits())
                 await self._change({"answers": {question["id"]: answer}})
             except Problem as problem:
                 self._say_problem(problem)
@@ -156,12 +155,12 @@ class ProposalConversation:
             return True
 
     async def _change(self, change: Mapping[str, Any]) -> None:
-        work = go_on(self._rooms, self._now, {**change, **self._making.arguments()})
+        work = go_on(self._client, self._now, {**change, **self._making.arguments()})
         self._now = await thinking(self._screen, work)
 
     async def _read_again(self) -> None:
         given = {"proposal_id": self._now["proposal_id"]}
-        self._now = await call(self._rooms, "get_proposal", given)
+        self._now = await self._client.call("get_proposal", given)
 
     def _say_problem(self, problem: Problem) -> None:
         for line in problem_lines(problem.detail, (), _way_out(problem)):
@@ -209,15 +208,15 @@ class ProposalConversation:
             self._say_problem(problem)
             if problem.code in ("proposal_changed", "proposal_saved"):
                 await self._read_again()
-                self._show()
+                await self._show()
             return
-        self._show()
+        await self._show()
         await self.ask_open()
 
     async def _save(self, note: str | None = None) -> bool:
         """Saves what was shown; False: there is more to talk about."""
         try:
-            saved = await save_by_digest(self._rooms, self._now, self._now["digest"], note)
+            saved = await save_by_digest(self._client, self._now, self._now["digest"], note)
         except Problem as problem:
             self._say_problem(problem)
             if problem.code == OVERLAP and note is None:
@@ -225,9 +224,10 @@ class ProposalConversation:
                 return bool(why) and await self._save(why)
             if problem.code in ("proposal_changed", "proposal_saved"):
                 await self._read_again()
-                self._show()
+                await self._show()
             return False
-        self._screen.say(*saved_lines(saved, self._words, self._screen))
+        labels = await read_labels(self._client, saved["widened"])
+        self._screen.say(*saved_lines(saved, labels, self._screen))
         if saved["state"] != "active":
             await self._offer_to_activate(saved)
         return True
@@ -238,10 +238,13 @@ class ProposalConversation:
             self._screen.say(f"  {hint('activate', saved['name'])}")
             return
         try:
-            client = InProcessClient(self._rooms, by_token=False)
-            home = self._rooms.settings.home
             await change_state_at(
-                client, home, self._screen, "activate", saved["automation_id"], self._ask
+                self._client,
+                local_home(self._context),
+                self._screen,
+                "activate",
+                saved["automation_id"],
+                self._ask,
             )
         except Problem as problem:
             # It is saved all the same.

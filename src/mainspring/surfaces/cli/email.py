@@ -10,9 +10,9 @@ from mainspring.contracts.errors import PermissionDenied
 from mainspring.store.audit import append_audit, build_audit_record
 from mainspring.surfaces import email_verification as verification
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.consent_prompt import has_person
 from mainspring.surfaces.cli.formatting import hint
 from mainspring.surfaces.cli.local import local_owner
+from mainspring.surfaces.cli.person_prompt import has_person
 from mainspring.surfaces.cli.screen import Screen, one_line
 from mainspring.surfaces.cli.server_presence import server_address
 from mainspring.workspace.automations import FIRST_MEMBER

@@ -2,40 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
-from uuid import UUID
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
-from mainspring.definition.validate import read_definition
-from mainspring.gate.policy import Mode
-from mainspring.runs.dispatch import DispatchResult
-from mainspring.runs.history import read_run
-from mainspring.runs.replay import Which, replay
-from mainspring.runs.rows import FINAL
-from mainspring.runs.run_requests import RunRequest
-from mainspring.runs.story import summarize_run
+from mainspring.contracts.errors import ConsentRequired, PermissionDenied
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.consent_prompt import agree_first
+from mainspring.surfaces.cli.connection import enter_event_loop, open_client
 from mainspring.surfaces.cli.documents import read_inputs, read_object, read_value
 from mainspring.surfaces.cli.formatting import hint
-from mainspring.surfaces.cli.local import AuditedAction, local, local_owner
-from mainspring.surfaces.cli.lookup import find_in_use
-from mainspring.surfaces.cli.run_result import closing_lines, version_in_force
+from mainspring.surfaces.cli.lookup import find_in_use_at
+from mainspring.surfaces.cli.pages_of_rows import FINAL, read_run_at
+from mainspring.surfaces.cli.person_prompt import agree_if_required
+from mainspring.surfaces.cli.run_result import closing_lines
 from mainspring.surfaces.cli.run_watcher import RunWatcher
-from mainspring.surfaces.cli.runs import find
+from mainspring.surfaces.cli.running_server import find_running_server
+from mainspring.surfaces.cli.runs import find_run_at
 from mainspring.surfaces.cli.screen import Screen, one_line
-from mainspring.surfaces.cli.server_presence import has_worker
+from mainspring.surfaces.cli.states import local_home
 from mainspring.surfaces.cli.terminal_prompt import Ask
 from mainspring.surfaces.cli.timeline import TimelineEntry, paint
-from mainspring.workspace.automation_list import read_automation
 
 if TYPE_CHECKING:
+    from mainspring.gate.policy import Mode
+    from mainspring.runs.replay import Which
     from mainspring.surfaces.cli.context import CommandContext
-    from mainspring.surfaces.services import ApplicationServices
+    from mainspring.surfaces.cli.http_client import ApiClient
+
+# A worker that has just been started needs a moment to be seen.
+_PATIENCE_SECONDS: Final = 2.0
+_PAUSE_SECONDS: Final = 0.1
 
 
 async def fire(
-    desk: CommandContext,
+    context: CommandContext,
     screen: Screen,
     text: str,
     words: Sequence[str],
@@ -47,35 +48,53 @@ async def fire(
     seconds: float | None,
     ask: Ask | None = None,
 ) -> int:
-    """Runs an automation now, also while it is paused; ``moment`` is what a trigger would tell."""
-    limits = desk.limits()
+    """Runs an automation now, also while it is paused; ``moment`` is what a trigger would send."""
+    limits = context.limits()
     if whole is not None:
-        # What cannot be read is refused before the house is opened.
+        # What cannot be read is refused before a server is asked.
         read_object(whole, limits, "inputs")
-    payload = {} if moment is None else read_value(moment, limits, "payload")
-    async with desk.doors.open(desk.settings()) as services:
-        found = await find_in_use(services, text)
-        async with local(services).acquire() as connection:
-            now = await read_automation(connection, services.workspace_id, found["id"])
-        shape = read_definition(now["definition"]).inputs.shape
-        inputs = read_inputs(words, whole, shape, limits)
-        if mode == "live" and not await agree_first(
-            services, screen, found["id"], now["version"], ask
-        ):
-            screen.say("Not started: you did not agree.")
-            return exits.FAILED
-        made = await services.dispatcher.dispatch(
-            RunRequest(
-                services.workspace_id, found["id"], inputs=inputs, payload=payload, mode=mode
-            )
-        )
-        await local(services, AuditedAction("run_automation", found["id"], _of_run(made))).note()
+    body: dict[str, Any] = {"dry_run": mode == "dry_run", "verify_mode": mode == "verify"}
+    if moment is not None:
+        body["payload"] = read_value(moment, limits, "payload")
+    async with open_client(context) as client:
+        found = await find_in_use_at(client, text)
+        path = f"/automations/{found['id']}"
+        now = await client.request("GET", path)
+        shape = (now["definition"].get("inputs") or {}).get("schema") or {}
+        body["inputs"] = read_inputs(words, whole, shape, limits)
+        try:
+            made = await client.request("POST", f"{path}/run", body)
+        except ConsentRequired as problem:
+            if not await agree_if_required(client, screen, problem, ask):
+                screen.say("Not started: you did not agree.")
+                return exits.FAILED
+            made = await client.request("POST", f"{path}/run", body)
         _introduce(screen, made, f"{one_line(found['name'])} (version {now['version']})")
-        return await _hand_over(services, screen, made, wait=wait, seconds=seconds)
+        return await _hand_over(context, client, screen, made, wait=wait, seconds=seconds)
+
+
+async def fire_by_options(
+    context: CommandContext,
+    screen: Screen,
+    text: str,
+    words: Sequence[str] | None,
+    inputs: str | None,
+    payload: str | None,
+    *,
+    dry_run: bool,
+    verify: bool,
+    wait: bool,
+    seconds: float | None,
+) -> int:
+    # A dry run sends nothing either.
+    mode: Mode = "dry_run" if dry_run else "verify" if verify else "live"
+    return await fire(
+        context, screen, text, words or (), inputs, payload, mode=mode, wait=wait, seconds=seconds
+    )
 
 
 async def replay_run(
-    desk: CommandContext,
+    context: CommandContext,
     screen: Screen,
     text: str,
     whole: str | None,
@@ -85,79 +104,90 @@ async def replay_run(
     seconds: float | None,
 ) -> int:
     """Starts a new run with what an earlier one was given."""
-    limits = desk.limits()
-    inputs = None if whole is None else read_object(whole, limits, "inputs")
-    async with desk.doors.open(desk.settings()) as services:
-        run_id = await find(services, text)
-        made = await replay(
-            local(services),
-            services.dispatcher,
-            limits,
-            services.workspace_id,
-            run_id,
-            version=version,
-            inputs=inputs,
-            by=local_owner(services),
-        )
-        told = {**_of_run(made), "version": version}
-        await local(services, AuditedAction("replay_run", run_id, told)).note()
+    body: dict[str, Any] = {"version": version}
+    if whole is not None:
+        body["inputs"] = read_object(whole, context.limits(), "inputs")
+    async with open_client(context) as client:
+        run_id = await find_run_at(client, text)
+        made = await client.request("POST", f"/runs/{run_id}/replay", body)
         _introduce(screen, made, f"A replay of {run_id}")
-        return await _hand_over(services, screen, made, wait=wait, seconds=seconds)
+        return await _hand_over(context, client, screen, made, wait=wait, seconds=seconds)
 
 
 async def watch_run(
     context: CommandContext, screen: Screen, text: str, seconds: float | None
 ) -> int:
     """Shows a run that others execute, from its first step to its end."""
-    async with context.doors.open(context.settings()) as services:
-        run_id = await find(services, text)
-        run = await _read(services, run_id)
+    async with open_client(context) as client:
+        run_id = await find_run_at(client, text)
+        run = await read_run_at(client, run_id)
         phrase = f"{one_line(run['automation'])} (version {run['version']}) is run {run_id}."
         screen.say(paint(TimelineEntry("told", "", words=phrase), screen))
         _tell_if_held(screen, run["halted"])
-        if run["status"] not in FINAL and not await has_worker(services, patient=False):
+        if run["status"] not in FINAL and not await has_worker(context, client):
             _tell_of_nobody(screen)
-        return await _close(
-            services, screen, await RunWatcher(services, run_id, screen).until_end(seconds)
-        )
+        return await _close(client, screen, await watch(client, screen, run_id, seconds))
 
 
-def _of_run(made: DispatchResult) -> dict[str, str]:
-    return {"run_id": str(made.run_id)}
+async def watch(
+    client: ApiClient, screen: Screen, run_id: str, seconds: float | None = None
+) -> dict[str, Any]:
+    """The run as it is when it has ended, or when it was left before."""
+    await enter_event_loop()
+    return await RunWatcher(client, run_id, screen).until_end(seconds)
 
 
-def _introduce(screen: Screen, made: DispatchResult, what: str) -> None:
-    screen.say(paint(TimelineEntry("told", "", words=f"{what} is run {made.run_id}."), screen))
+async def has_worker(context: CommandContext, client: ApiClient, *, patient: bool = False) -> bool:
+    """Whether a worker is alive. Who may not list workers is told nothing about them."""
+    home = local_home(context)
+    may_come = patient and home is not None and find_running_server(home) is not None
+    deadline = time.monotonic() + (_PATIENCE_SECONDS if may_come else 0.0)
+    while True:
+        try:
+            listed = await client.call("admin_list_workers", {})
+        except PermissionDenied:
+            return True
+        alive = bool(listed["workers"])
+        if alive or time.monotonic() >= deadline:
+            return alive
+        await enter_event_loop()
+        await asyncio.sleep(_PAUSE_SECONDS)
+
+
+def _introduce(screen: Screen, made: Mapping[str, Any], what: str) -> None:
+    screen.say(paint(TimelineEntry("told", "", words=f"{what} is run {made['run_id']}."), screen))
 
 
 async def _hand_over(
-    services: ApplicationServices,
+    context: CommandContext,
+    client: ApiClient,
     screen: Screen,
-    made: DispatchResult,
+    made: Mapping[str, Any],
     *,
     wait: bool,
     seconds: float | None,
 ) -> int:
     """Leaves the run to a worker, and stays to see it through if that is wanted."""
-    if made.status in FINAL:
-        return await _close(services, screen, await _read(services, made.run_id))
-    held = (await _read(services, made.run_id))["halted"]
+    run_id, status = made["run_id"], made["status"]
+    run = await read_run_at(client, run_id)
+    if status in FINAL:
+        return await _close(client, screen, run)
+    held = run["halted"]
     _tell_if_held(screen, held)
-    at_work = await has_worker(services, patient=wait)
+    at_work = await has_worker(context, client, patient=wait)
     if not at_work:
         _tell_of_nobody(screen)
     if wait and at_work:
-        run = await RunWatcher(services, made.run_id, screen).until_end(seconds)
-        return await _close(services, screen, run)
+        return await _close(client, screen, await watch(client, screen, run_id, seconds))
     if screen.for_programs:
-        told = {"id": made.run_id, "status": made.status, "worker": at_work}
+        told = {"id": run_id, "status": status, "worker": at_work}
         screen.answer(told if held is None else {**told, "halted": held})
     elif wait:
         # Nobody is there to wait for.
-        screen.say("", f"The run {made.run_id} is {made.status}; it starts when there is a worker.")
-        screen.say(f"  {hint('logs', '-f', made.run_id)}")
+        screen.say("", f"The run {run_id} is {status}; it starts when there is a worker.")
+        screen.say(f"  {hint('logs', '-f', run_id)}")
     elif at_work:
-        screen.say(f"  {hint('logs', '-f', made.run_id)}")
+        screen.say(f"  {hint('logs', '-f', run_id)}")
     return exits.UNFINISHED if wait else exits.DONE
 
 
@@ -178,21 +208,16 @@ def _tell_of_nobody(screen: Screen) -> None:
     )
 
 
-async def _close(services: ApplicationServices, screen: Screen, run: dict[str, Any]) -> int:
+async def _close(client: ApiClient, screen: Screen, run: dict[str, Any]) -> int:
     """The last words about the run; one that was left goes on without us."""
     if screen.for_programs:
-        screen.answer({**run, "story": summarize_run(run)})
+        screen.answer({name: run[name] for name in run if name not in ("usage", "transcripts")})
     elif run["status"] in FINAL:
-        in_force = await version_in_force(services, run)
-        screen.say(*closing_lines(run, screen, in_force=in_force))
+        now = await client.request("GET", f"/automations/{run['automation_id']}")
+        screen.say(*closing_lines(run, screen, in_force=now["version"]))
     else:
         screen.say(
             "", f"The run {run['id']} is {run['status']}; it continues without this command."
         )
         screen.say(f"  {hint('logs', '-f', run['id'])}", f"  {hint('cancel', run['id'])}")
     return exits.of_run(run["status"], run["outcome"])
-
-
-async def _read(services: ApplicationServices, run_id: UUID) -> dict[str, Any]:
-    async with local(services).acquire() as connection:
-        return await read_run(connection, services.workspace_id, run_id)

@@ -62,15 +62,30 @@ class ApiClient(ABC):
         *,
         query: Mapping[str, Any] | None = None,
         confirmed: bool = False,
+        as_program: bool = False,
     ) -> Any:
-        """Sends one request; ``confirmed``: a person was asked about just this one."""
+        """Sends one request.
+
+        ``confirmed``: a person was asked about just this one. ``as_program``: whatever it asks
+        for, it is not a person's, even at a terminal.
+        """
 
     async def call(
-        self, capability: str, arguments: Mapping[str, Any], *, confirmed: bool = False
+        self,
+        capability: str,
+        arguments: Mapping[str, Any],
+        *,
+        confirmed: bool = False,
+        as_program: bool = False,
     ) -> dict[str, Any]:
         """Call a capability by its name."""
-        path = capability_path(capability)
-        answer: dict[str, Any] = await self.request("POST", path, arguments, confirmed=confirmed)
+        answer: dict[str, Any] = await self.request(
+            "POST",
+            capability_path(capability),
+            arguments,
+            confirmed=confirmed,
+            as_program=as_program,
+        )
         return answer
 
 
@@ -137,9 +152,10 @@ class ServerClient(ApiClient):
         *,
         query: Mapping[str, Any] | None = None,
         confirmed: bool = False,
+        as_program: bool = False,
     ) -> Any:
         """Blocks until the answer is here: a command has nothing else to do meanwhile."""
-        return self.send(method, path, body, query, confirmed=confirmed)
+        return self.send(method, path, body, query, confirmed=confirmed, as_program=as_program)
 
     def send(
         self,
@@ -149,13 +165,14 @@ class ServerClient(ApiClient):
         query: Mapping[str, Any] | None = None,
         *,
         confirmed: bool = False,
+        as_program: bool = False,
     ) -> Any:
         """The same without a coroutine."""
         target, content = request_target(path, query), encode_body(body)
         headers = {} if body is None else {"Content-Type": "application/json"}
         if self._credential is not None:
             headers["Authorization"] = f"Bearer {self._credential}"
-            if self.has_session and (confirmed or self._is_person):
+            if self.has_session and not as_program and (confirmed or self._is_person):
                 if len(content) > MOST_CONFIRMED_BYTES:
                     raise TooLargeToConfirm
                 headers[CONFIRMED_HEADER] = compute_call_digest(method, target, content)

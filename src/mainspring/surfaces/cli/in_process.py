@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -55,6 +56,7 @@ class InProcessClient(ApiClient):
         *,
         query: Mapping[str, Any] | None = None,
         confirmed: bool = False,
+        as_program: bool = False,
     ) -> Any:
         """Answers in this process; the owner of the data folder needs no confirmation."""
         del confirmed
@@ -77,7 +79,7 @@ class InProcessClient(ApiClient):
             ],
             "client": ("127.0.0.1", 0),
             "server": ("127.0.0.1", 80),
-            LOCAL_CALLER: await self._caller(),
+            LOCAL_CALLER: await self._caller(as_program=as_program),
         }
         answer = bytearray()
         status = 500
@@ -96,10 +98,11 @@ class InProcessClient(ApiClient):
             return json.loads(answer) if answer else None
         raise read_problem(bytes(answer)) or InternalError("The application gave no answer.")
 
-    async def _caller(self) -> CapabilityCaller:
+    async def _caller(self, *, as_program: bool) -> CapabilityCaller:
         if self._by_token:
-            return await local_caller(self._services, approves=True)
-        return CapabilityCaller(local_owner(self._services))
+            return await local_caller(self._services, by_program=as_program, approves=True)
+        owner = local_owner(self._services)
+        return CapabilityCaller(replace(owner, by_program=as_program or owner.by_program))
 
 
 # The API of the application that was opened last. Building its routes takes about a second.

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mainspring.surfaces.cli.context import finish
+from mainspring.surfaces.cli.connection import finish_request
 from mainspring.surfaces.cli.options import Json, make_group, open_context
 
 Name = Annotated[
@@ -54,7 +54,7 @@ def _list(
     from mainspring.surfaces.cli.integrations import list_integrations
 
     context, screen = open_context(ctx, for_programs)
-    return finish(list_integrations(context, screen, connected=connected))
+    return finish_request(list_integrations(context, screen, connected=connected))
 
 
 def _connect(
@@ -71,8 +71,10 @@ def _connect(
     from mainspring.surfaces.cli.integrations import ask_fields, connect, fields_of
 
     context, screen = open_context(ctx, for_programs)
-    asked = finish(fields_of(context, name))
-    return finish(connect(context, screen, name, ask_fields(asked, setting or []), share=share))
+    asked = finish_request(fields_of(context, name))
+    return finish_request(
+        connect(context, screen, name, ask_fields(asked, setting or []), share=share)
+    )
 
 
 def _test(ctx: typer.Context, name: Name, for_programs: Json = False) -> int:
@@ -80,7 +82,7 @@ def _test(ctx: typer.Context, name: Name, for_programs: Json = False) -> int:
     from mainspring.surfaces.cli.integrations import test_connection
 
     context, screen = open_context(ctx, for_programs)
-    return finish(test_connection(context, screen, name))
+    return finish_request(test_connection(context, screen, name))
 
 
 def _disconnect(ctx: typer.Context, name: Name, for_programs: Json = False) -> int:
@@ -88,7 +90,7 @@ def _disconnect(ctx: typer.Context, name: Name, for_programs: Json = False) -> i
     from mainspring.surfaces.cli.integrations import disconnect
 
     context, screen = open_context(ctx, for_programs)
-    return finish(disconnect(context, screen, name))
+    return finish_request(disconnect(context, screen, name))
 
 
 def _share(ctx: typer.Context, name: Name, for_programs: Json = False) -> int:
@@ -96,7 +98,7 @@ def _share(ctx: typer.Context, name: Name, for_programs: Json = False) -> int:
     from mainspring.surfaces.cli.integrations import share
 
     context, screen = open_context(ctx, for_programs)
-    return finish(share(context, screen, name))
+    return finish_request(share(context, screen, name))
 
 
 def _unshare(ctx: typer.Context, name: Name, for_programs: Json = False) -> int:
@@ -104,7 +106,7 @@ def _unshare(ctx: typer.Context, name: Name, for_programs: Json = False) -> int:
     from mainspring.surfaces.cli.integrations import share
 
     context, screen = open_context(ctx, for_programs)
-    return finish(share(context, screen, name, withdraw=True))
+    return finish_request(share(context, screen, name, withdraw=True))
 
 
 def _clients(ctx: typer.Context, for_programs: Json = False) -> int:
@@ -112,7 +114,7 @@ def _clients(ctx: typer.Context, for_programs: Json = False) -> int:
     from mainspring.surfaces.cli.integrations import list_clients
 
     context, screen = open_context(ctx, for_programs)
-    return finish(list_clients(context, screen))
+    return finish_request(list_clients(context, screen))
 
 
 def _set_client(
@@ -130,7 +132,7 @@ def _set_client(
 
     context, screen = open_context(ctx, for_programs)
     secret = None if no_secret else read_secret("Client secret (Enter for none)")
-    return finish(
+    return finish_request(
         set_client(context, screen, provider, client_id, secret, for_everyone=for_everyone)
     )
 
@@ -145,4 +147,4 @@ def _remove_client(
     from mainspring.surfaces.cli.integrations import remove_client
 
     context, screen = open_context(ctx, for_programs)
-    return finish(remove_client(context, screen, provider, for_everyone=for_everyone))
+    return finish_request(remove_client(context, screen, provider, for_everyone=for_everyone))

@@ -87,13 +87,9 @@ def _archived_error(found: dict[str, Any]) -> Conflict:
     )
 
 
-async def find_name(services: ApplicationServices, name: str) -> dict[str, Any] | None:
+async def find_name_at(client: ApiClient, name: str) -> dict[str, Any] | None:
     """The automation with exactly this name that is not archived, if there is one."""
-    from mainspring.surfaces.cli.local import local
-    from mainspring.workspace.automation_list import list_automations
-
-    async with local(services).acquire() as connection:
-        return await _living(partial(list_automations, connection, services.workspace_id), name)
+    return await _living(partial(list_automations_at, client), name)
 
 
 async def _find(pages: Pages, text: str, *, archived_first: bool) -> dict[str, Any]:

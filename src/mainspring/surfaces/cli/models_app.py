@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mainspring.surfaces.cli.context import finish
+from mainspring.surfaces.cli.connection import finish_request
 from mainspring.surfaces.cli.options import Json, make_group, open_context
 
 Name = Annotated[
@@ -47,7 +47,7 @@ def _list(ctx: typer.Context, for_programs: Json = False) -> int:
     from mainspring.surfaces.cli.models import list_models
 
     context, screen = open_context(ctx, for_programs)
-    return finish(list_models(context, screen))
+    return finish_request(list_models(context, screen))
 
 
 def _connect(
@@ -81,7 +81,7 @@ def _connect(
     context, screen = open_context(ctx, for_programs)
     key = None if no_key else read_key()
     options = ModelConnectionOptions(name, url, kind, tuple(model or ()), usual, key)
-    return finish(connect(context, screen, options, for_everyone=for_everyone))
+    return finish_request(connect(context, screen, options, for_everyone=for_everyone))
 
 
 def _disconnect(
@@ -91,7 +91,7 @@ def _disconnect(
     from mainspring.surfaces.cli.models import disconnect
 
     context, screen = open_context(ctx, for_programs)
-    return finish(disconnect(context, screen, name, for_everyone=for_everyone))
+    return finish_request(disconnect(context, screen, name, for_everyone=for_everyone))
 
 
 def _test(ctx: typer.Context, name: Name, for_programs: Json = False) -> int:
@@ -99,7 +99,7 @@ def _test(ctx: typer.Context, name: Name, for_programs: Json = False) -> int:
     from mainspring.surfaces.cli.models import try_connection
 
     context, screen = open_context(ctx, for_programs)
-    return finish(try_connection(context, screen, name))
+    return finish_request(try_connection(context, screen, name))
 
 
 def _price(
@@ -127,9 +127,9 @@ def _price(
 
     context, screen = open_context(ctx, for_programs)
     if delete:
-        return finish(delete_price(context, screen, model))
+        return finish_request(delete_price(context, screen, model))
     rates = {"input": read, "output": written, "cached": cached, "stored": stored}
-    return finish(set_price(context, screen, model, rates))
+    return finish_request(set_price(context, screen, model, rates))
 
 
 def _prices(ctx: typer.Context, for_programs: Json = False) -> int:
@@ -137,4 +137,4 @@ def _prices(ctx: typer.Context, for_programs: Json = False) -> int:
     from mainspring.surfaces.cli.models import list_prices
 
     context, screen = open_context(ctx, for_programs)
-    return finish(list_prices(context, screen))
+    return finish_request(list_prices(context, screen))

@@ -6,7 +6,7 @@ go on with it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,20 +15,19 @@ from mainspring.authoring.phrases.zones import is_zone
 from mainspring.contracts.errors import Finding, Invalid, Problem
 from mainspring.settings import machine_zone
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.consent_prompt import check_person
+from mainspring.surfaces.cli.connection import open_client
 from mainspring.surfaces.cli.conversation import ProposalConversation, converse, thinking
 from mainspring.surfaces.cli.documents import is_storable
 from mainspring.surfaces.cli.files import write_file
 from mainspring.surfaces.cli.formatting import count, hint
-from mainspring.surfaces.cli.lookup import find_in_use
+from mainspring.surfaces.cli.lookup import find_in_use_at
+from mainspring.surfaces.cli.person_prompt import check_person
 from mainspring.surfaces.cli.prompts import choose_request, show_prompts
 from mainspring.surfaces.cli.proposal_saving import BY_PEOPLE, confirm_and_save
 from mainspring.surfaces.cli.proposal_view import definition_text
 from mainspring.surfaces.cli.proposals import (
     GenerationOptions,
-    LocalCapabilities,
     apply_answer_words,
-    call,
     tell,
 )
 from mainspring.surfaces.cli.screen import Screen, clean
@@ -36,7 +35,7 @@ from mainspring.surfaces.cli.terminal_prompt import Ask, TerminalPrompt, at_term
 
 if TYPE_CHECKING:
     from mainspring.surfaces.cli.context import CommandContext
-    from mainspring.surfaces.services import ApplicationServices
+    from mainspring.surfaces.cli.http_client import ApiClient
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +52,35 @@ class NewAutomationOptions:
     output: Path | None = None
 
 
+async def propose_by_options(
+    context: CommandContext,
+    screen: Screen,
+    *,
+    automation: str | None = None,
+    words: Sequence[str] | None,
+    timezone: str | None,
+    by: str | None,
+    model: str | None,
+    max_usd: float | None,
+    answers: Sequence[str] | None,
+    save: bool,
+    output: str | None,
+) -> int:
+    text = " ".join(words or ())
+    if automation is not None and not text.strip():
+        raise Invalid("Describe what to change.", code="no_words")
+    options = NewAutomationOptions(
+        text if automation is None else text.strip(),
+        automation,
+        timezone,
+        GenerationOptions(by, model, max_usd),
+        tuple(answers or ()),
+        save,
+        None if output is None else Path(output),
+    )
+    return await new(context, screen, options)
+
+
 async def new(
     context: CommandContext, screen: Screen, options: NewAutomationOptions, ask: Ask | None = None
 ) -> int:
@@ -62,23 +90,24 @@ async def new(
     if options.save and options.output is not None:
         raise Invalid("Either --save or --output, not both.", code="usage")
     talks = ask is not None or at_terminal(screen)
-    async with context.doors.open(context.settings()) as services:
+    async with open_client(context) as client:
         text = options.text.strip()
         if not text:
             if not talks:
-                return await show_prompts(LocalCapabilities(services), screen)
+                return await show_prompts(client, screen)
             asking = ask or TerminalPrompt(screen)
-            text = await choose_request(LocalCapabilities(services), screen, asking) or ""
+            text = await choose_request(client, screen, asking) or ""
             if not text:
                 return exits.DONE
-        proposal = await _proposed(services, screen, options, text, zone)
+        proposal = await _proposed(context, client, screen, options, text, zone)
         if options.save:
-            return await _save_at_once(services, screen, proposal, ask)
+            return await _save_at_once(client, screen, proposal, ask)
         if options.output is not None:
-            return await _write(services, screen, options, proposal, ask if talks else None, talks)
+            talk = (ask or TerminalPrompt(screen)) if talks else None
+            return await _write(context, client, screen, options, proposal, talk)
         if talks:
-            return await converse(services, screen, proposal, making=options.making, ask=ask)
-        return await tell(services, screen, proposal)
+            return await converse(context, client, screen, proposal, making=options.making, ask=ask)
+        return await tell(client, screen, proposal)
 
 
 def _zone(given: str | None) -> str | None:
@@ -100,7 +129,8 @@ def _check_words(options: NewAutomationOptions) -> None:
 
 
 async def _proposed(
-    services: ApplicationServices,
+    context: CommandContext,
+    client: ApiClient,
     screen: Screen,
     options: NewAutomationOptions,
     text: str,
@@ -110,13 +140,13 @@ async def _proposed(
     if zone is not None:
         arguments["timezone"] = zone
     if options.automation is not None:
-        found = await find_in_use(services, options.automation)
+        found = await find_in_use_at(client, options.automation)
         arguments["automation_id"] = str(found["id"])
-    proposal = await thinking(screen, call(services, "propose_automation", arguments))
+    proposal = await thinking(screen, client.call("propose_automation", arguments))
     if not options.answers:
         return proposal
     try:
-        return await apply_answer_words(services, proposal, options.answers)
+        return await apply_answer_words(client, proposal, options.answers, context.limits())
     except Problem as problem:
         kept = f"The proposal stays open: {hint('proposals', 'show', proposal['proposal_id'])}"
         problem.suggestion = f"{problem.suggestion} {kept}" if problem.suggestion else kept
@@ -124,13 +154,13 @@ async def _proposed(
 
 
 async def _save_at_once(
-    services: ApplicationServices, screen: Screen, proposal: Mapping[str, Any], ask: Ask | None
+    client: ApiClient, screen: Screen, proposal: Mapping[str, Any], ask: Ask | None
 ) -> int:
     """For somebody who wants no conversation: it is shown once, asked about, and saved."""
-    check_person(services, screen, ask, BY_PEOPLE, f"/proposals/{proposal['proposal_id']}")
+    check_person(client, screen, ask, BY_PEOPLE, f"/proposals/{proposal['proposal_id']}")
     if proposal["status"] != "ready":
         raise _not_ready(proposal)
-    return await confirm_and_save(services, screen, proposal, proposal["digest"], ask=ask)
+    return await confirm_and_save(client, screen, proposal, proposal["digest"], ask=ask)
 
 
 def _not_ready(proposal: Mapping[str, Any]) -> Invalid:
@@ -152,23 +182,20 @@ def _not_ready(proposal: Mapping[str, Any]) -> Invalid:
 
 
 async def _write(
-    services: ApplicationServices,
+    context: CommandContext,
+    client: ApiClient,
     screen: Screen,
     options: NewAutomationOptions,
     proposal: Mapping[str, Any],
     ask: Ask | None,
-    talks: bool,
 ) -> int:
     """The definition as a file; what is still open is missing in it."""
     assert options.output is not None
-    if talks:
-        words = await services.registry.of(services.workspace_id)
-        talk = ProposalConversation(
-            services, screen, words, ask or TerminalPrompt(screen), options.making
-        )
+    if ask is not None:
+        talk = ProposalConversation(context, client, screen, ask, options.making)
         proposal = await talk.answered(proposal)
     elif not screen.for_programs:
-        await tell(services, screen, proposal)
+        await tell(client, screen, proposal)
     text = definition_text(proposal) + "\n"
     write_file(options.output, text, suggestion="Choose another file with --output.")
     missing = len(proposal["questions"])

@@ -16,6 +16,8 @@ _LARGEST_PAGE: Final = 200
 # Times whose names do not end in _at.
 _TIMES: Final = frozenset({"at", "until"})
 _LONGEST_SEARCH: Final = 200
+# The statuses of a run that has ended.
+FINAL: Final = frozenset({"succeeded", "failed", "cancelled", "timed_out", "skipped", "dead"})
 # What the API adds to an automation for the page that lists them.
 AUTOMATION_SIGNS: Final = frozenset(
     {
@@ -79,6 +81,14 @@ def restore_values(row: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(restored.get("last_run"), dict):
         restored["last_run"] = restore_values(restored["last_run"])
     return restored
+
+
+async def read_run_at(client: ApiClient, run_id: str) -> dict[str, Any]:
+    """A run with its times and amounts as values."""
+    run = restore_values(await client.request("GET", f"/runs/{run_id}"))
+    run["steps"] = [restore_values(row) for row in run["steps"]]
+    run["usage"] = [restore_values(row) for row in run["usage"]]
+    return run
 
 
 def _restore(name: str, value: Any) -> Any:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from mainspring.contracts.errors import ConsentRequired, PermissionDenied
+from mainspring.surfaces.cli.formatting import hint
 from mainspring.surfaces.cli.screen import clean
 from mainspring.surfaces.cli.terminal_prompt import Ask, TerminalPrompt, at_terminal
 
@@ -22,17 +23,21 @@ INBOX: Final = "/inbox"
 _YES: Final = frozenset({"y", "yes"})
 
 
-class Caller(Protocol):
-    """Who a command acts as, and where the pages of that server are."""
-
-    @property
-    def address(self) -> str: ...
+class PossiblePerson(Protocol):
+    """Who a command acts as: a program, or perhaps a person."""
 
     @property
     def by_program(self) -> bool: ...
 
 
-def has_person(caller: Caller, screen: Screen, ask: Ask | None = None) -> bool:
+class Caller(PossiblePerson, Protocol):
+    """Who a command acts as, and where the pages of that server are."""
+
+    @property
+    def address(self) -> str: ...
+
+
+def has_person(caller: PossiblePerson, screen: Screen, ask: Ask | None = None) -> bool:
     """Whether a person can be asked here."""
     return not caller.by_program and (ask is not None or at_terminal(screen))
 
@@ -87,3 +92,31 @@ async def agree_if_required(
     if consent_id is None or not has_person(client, screen, ask):
         raise problem
     return await agree_to_consent(client, screen, str(consent_id), ask)
+
+
+def consent_page(caller: Caller, automation_id: str) -> str:
+    """The address of the page where a person answers."""
+    return f"{caller.address}/automations/{automation_id}"
+
+
+def waiting_lines(request: Mapping[str, Any]) -> list[str]:
+    """What a command has left waiting for a person, and where the person answers."""
+    return [
+        "It does not start before a person agrees to this:",
+        *addition_lines(request["additions"]),
+        f"  A person answers at {request['url']},",
+        f"  or at a terminal: {hint('consents', 'agree', request['consent_id'])}",
+    ]
+
+
+async def offer_consents(
+    client: ApiClient, screen: Screen, consents: Sequence[str], ask: Ask | None = None
+) -> None:
+    """Asks about each consent that a command has brought about; a no leaves it for later."""
+    left = len(consents)
+    if has_person(client, screen, ask):
+        for one in consents:
+            left -= await agree_to_consent(client, screen, one, ask)
+    if left:
+        screen.say("Nothing starts before you agree to what it may do.")
+        screen.say(f"  {hint('consents', 'agree', 'AUTOMATION')}")

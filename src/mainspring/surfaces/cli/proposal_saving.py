@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.consent_prompt import check_person
+from mainspring.surfaces.cli.connection import open_client
 from mainspring.surfaces.cli.conversation import converse
-from mainspring.surfaces.cli.person_prompt import confirm
-from mainspring.surfaces.cli.proposal_view import proposal_lines
+from mainspring.surfaces.cli.person_prompt import check_person, confirm
 from mainspring.surfaces.cli.proposals import (
     choose_approval_modes,
     find_proposal,
+    render_proposal,
     save_by_digest,
     tell_saved,
 )
@@ -21,8 +21,8 @@ from mainspring.surfaces.cli.terminal_prompt import Ask
 
 if TYPE_CHECKING:
     from mainspring.surfaces.cli.context import CommandContext
+    from mainspring.surfaces.cli.http_client import ApiClient
     from mainspring.surfaces.cli.screen import Screen
-    from mainspring.surfaces.services import ApplicationServices
 
 BY_PEOPLE: Final = "Only a person can save a proposal, after reading it."
 
@@ -57,7 +57,7 @@ async def save_by_options(
 
 
 async def save_proposal(
-    desk: CommandContext,
+    context: CommandContext,
     screen: Screen,
     text: str,
     *,
@@ -68,22 +68,22 @@ async def save_proposal(
     modes: ApprovalModes | None = None,
 ) -> int:
     """A person saves what they have read: after a conversation, or shown once and asked once."""
-    async with desk.doors.open(desk.settings()) as services:
-        proposal = await find_proposal(services, text)
-        check_person(services, screen, ask, BY_PEOPLE, f"/proposals/{proposal['proposal_id']}")
+    async with open_client(context) as client:
+        proposal = await find_proposal(client, text)
+        check_person(client, screen, ask, BY_PEOPLE, f"/proposals/{proposal['proposal_id']}")
         if modes is not None and modes.any and digest in (None, proposal["digest"]):
-            proposal = await choose_approval_modes(services, proposal, modes.automatic, modes.ask)
+            proposal = await choose_approval_modes(client, proposal, modes.automatic, modes.ask)
             # What was read, with just these choices in it.
             digest = None if digest is None else proposal["digest"]
         if digest is None and not sure:
-            return await converse(services, screen, proposal, ask=ask)
+            return await converse(context, client, screen, proposal, ask=ask)
         return await confirm_and_save(
-            services, screen, proposal, digest or proposal["digest"], note, ask
+            client, screen, proposal, digest or proposal["digest"], note, ask
         )
 
 
 async def confirm_and_save(
-    services: ApplicationServices,
+    client: ApiClient,
     screen: Screen,
     proposal: Mapping[str, Any],
     digest: str,
@@ -91,10 +91,10 @@ async def confirm_and_save(
     ask: Ask | None = None,
 ) -> int:
     """Shows a proposal, asks, and saves just what was shown."""
-    words = await services.registry.of(services.workspace_id)
-    if not await confirm(screen, proposal_lines(proposal, words, screen), "Save it?", ask):
+    lines = await render_proposal(client, screen, proposal)
+    if not await confirm(screen, lines, "Save it?", ask):
         screen.say("Not saved. The proposal stays open.")
         return exits.FAILED
-    saved = await save_by_digest(services, proposal, digest, note)
-    await tell_saved(services, screen, proposal, saved)
+    saved = await save_by_digest(client, proposal, digest, note)
+    await tell_saved(client, screen, proposal, saved)
     return exits.DONE

@@ -6,19 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.errors import Finding
-from mainspring.contracts.grant import Grant
 from mainspring.surfaces.cli.formatting import as_called_here, count, hint
 from mainspring.surfaces.cli.paragraphs import heading, paragraph
 from mainspring.surfaces.cli.pointer_text import describe_pointer
 from mainspring.surfaces.cli.problems import finding_lines
 from mainspring.surfaces.cli.review_view import review_lines
 from mainspring.surfaces.cli.screen import Screen, as_json, one_line
-from mainspring.surfaces.cli.summary import grant_lines, warning_lines
+from mainspring.surfaces.cli.summary import Labels, labelled_grant_lines, warning_lines
 
 if TYPE_CHECKING:
     from rich.text import Text
-
-    from mainspring.contracts.registry import Vocabulary
 
 _UNNAMED: Final = "An automation without a name"
 _COLOURS: Final = {"ready": "green", "asks": "yellow", "invalid": "red", "saved": "bright_black"}
@@ -34,14 +31,12 @@ _MOST_CHOICES: Final = 20
 _SHORT: Final = 13
 
 
-def proposal_lines(
-    proposal: Mapping[str, Any], vocabulary: Vocabulary, screen: Screen
-) -> list[Text]:
+def proposal_lines(proposal: Mapping[str, Any], labels: Labels, screen: Screen) -> list[Text]:
     """All that somebody should read before they agree, without what comes next."""
     definition = proposal.get("definition") or {}
     return [
         _head(proposal, definition),
-        *review_lines(proposal.get("review") or {}, definition, vocabulary, screen),
+        *review_lines(proposal.get("review") or {}, definition, labels, screen),
         *problem_part(proposal.get("problems") or ()),
         *_notes(proposal.get("notes") or (), screen),
         *maker_lines(proposal, screen),
@@ -161,7 +156,7 @@ def next_lines(proposal: Mapping[str, Any]) -> list[Text]:
     return [Text(), Text(head), *(Text(f"  {call}", style="bright_black") for call in calls)]
 
 
-def saved_lines(saved: Mapping[str, Any], vocabulary: Vocabulary, screen: Screen) -> list[Text]:
+def saved_lines(saved: Mapping[str, Any], labels: Labels, screen: Screen) -> list[Text]:
     """What became of it."""
     from rich.text import Text
 
@@ -172,9 +167,8 @@ def saved_lines(saved: Mapping[str, Any], vocabulary: Vocabulary, screen: Screen
     lines = [head, Text(f"  {one_line(saved['admin_url'], 400)}")]
     if saved["version"] > 1 and saved["widened"]:
         mark, warn = screen.mark("warning")
-        grants = [Grant(one["capability"], one["params"]) for one in saved["widened"]]
         lines.append(Text.assemble("  ", (mark, warn), " New in this version, not allowed before:"))
-        lines += grant_lines(grants, vocabulary)
+        lines += labelled_grant_lines(saved["widened"], labels)
     doubts = [
         Finding(one["pointer"], one["detail"], one["code"], one.get("suggestion"))
         for one in saved["warnings"]

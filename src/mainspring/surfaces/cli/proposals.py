@@ -1,7 +1,7 @@
 """Proposals by command: listed, shown, answered, changed, saved and thrown away.
 
-The commands call the same capabilities as every other surface, as the local owner: whoever sits
-at this machine is the person who reads a proposal and agrees to it.
+The commands call the same capabilities as every other surface. A person at the terminal reads a
+proposal and agrees to it.
 """
 
 from __future__ import annotations
@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.contracts.errors import Conflict, Invalid
-from mainspring.gate.callers import CapabilityCaller
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.answers import read_answers, read_edits
 from mainspring.surfaces.cli.columns import columns, format_time, short_id
 from mainspring.surfaces.cli.connection import open_client
 from mainspring.surfaces.cli.formatting import hint
-from mainspring.surfaces.cli.local import local, local_owner
 from mainspring.surfaces.cli.lookup import find_one
 from mainspring.surfaces.cli.proposal_view import (
     next_lines,
@@ -31,17 +29,16 @@ from mainspring.surfaces.cli.proposal_view import (
 from mainspring.surfaces.cli.screen import Screen, one_line
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
+    from mainspring.contracts.limits import Limits
     from mainspring.surfaces.cli.context import CommandContext
-    from mainspring.surfaces.services import ApplicationServices
+    from mainspring.surfaces.cli.http_client import ApiClient
+    from mainspring.surfaces.cli.summary import Labels
 
 LAST: Final = "last"
 # What the refusal is called when another automation writes the same way.
 OVERLAP: Final = "overlap"
-_NEWEST = """
-    SELECT id FROM proposals
-    WHERE workspace_id = $1 AND ($2::uuid IS NULL OR id < $2)
-    ORDER BY id DESC LIMIT 2
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,38 +54,33 @@ class GenerationOptions:
         return {name: one for name, one in said.items() if one is not None}
 
 
-@dataclass(frozen=True, slots=True)
-class LocalCapabilities:
-    """Calls capabilities as the local owner, in this process."""
-
-    services: ApplicationServices
-
-    async def call(self, capability: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        return await call(self.services, capability, arguments)
-
-
-async def call(
-    rooms: ApplicationServices, capability: str, arguments: Mapping[str, Any]
-) -> dict[str, Any]:
-    """One call through the gate, as the local owner."""
-    caller = CapabilityCaller(local_owner(rooms))
-    answer: dict[str, Any] = await rooms.gate.direct(caller, capability, dict(arguments))
-    return answer
-
-
-async def find_proposal(services: ApplicationServices, text: str) -> dict[str, Any]:
+async def find_proposal(client: ApiClient, text: str) -> dict[str, Any]:
     """The proposal that is meant: by its id, the id's first characters, or ``last``."""
-    async with local(services).acquire() as connection:
 
-        async def page(before: UUID | None) -> Sequence[UUID]:
-            rows = await connection.fetch(_NEWEST, services.workspace_id, before)
-            return [row["id"] for row in rows]
+    async def page(before: UUID | None) -> Sequence[UUID]:
+        given = {"limit": 2, "saved": True} | ({} if before is None else {"after": str(before)})
+        found = await client.call("list_proposals", given)
+        return [UUID(one["proposal_id"]) for one in found["proposals"]]
 
-        newest = await page(None) if text == LAST else ()
-        found = (
-            newest[0] if newest else await find_one(text, page, lambda one: one, kind="proposal")
-        )
-    return await call(services, "get_proposal", {"proposal_id": str(found)})
+    newest = await page(None) if text == LAST else ()
+    found = newest[0] if newest else await find_one(text, page, lambda one: one, kind="proposal")
+    return await client.call("get_proposal", {"proposal_id": str(found)})
+
+
+async def read_labels(client: ApiClient, widened: Sequence[Mapping[str, Any]] | None) -> Labels:
+    """What the capabilities of these grants are called; nothing is asked where there are none."""
+    if not widened:
+        return {}
+    listed = await client.request("GET", "/capabilities", query={"all": "true"})
+    return {one["id"]: one["label"] for one in listed["capabilities"]}
+
+
+async def render_proposal(
+    client: ApiClient, screen: Screen, proposal: Mapping[str, Any]
+) -> list[Text]:
+    """All that somebody should read of a proposal before they agree."""
+    change = (proposal.get("review") or {}).get("change") or {}
+    return proposal_lines(proposal, await read_labels(client, change.get("widened")), screen)
 
 
 async def show_proposals(context: CommandContext, screen: Screen, most: int) -> int:
@@ -116,20 +108,19 @@ async def show_proposals(context: CommandContext, screen: Screen, most: int) -> 
     return exits.DONE
 
 
-async def tell(services: ApplicationServices, screen: Screen, proposal: Mapping[str, Any]) -> int:
+async def tell(client: ApiClient, screen: Screen, proposal: Mapping[str, Any]) -> int:
     """The whole of it, what is open and how to go on; for a program, the proposal."""
     if screen.for_programs:
         screen.answer(proposal)
     else:
-        words = await services.registry.of(services.workspace_id)
-        screen.say(*proposal_lines(proposal, words, screen))
+        screen.say(*await render_proposal(client, screen, proposal))
         screen.say(*open_lines(proposal, screen), *next_lines(proposal))
     return exits.INVALID if proposal["problems"] else exits.DONE
 
 
 async def show_proposal(context: CommandContext, screen: Screen, text: str) -> int:
-    async with context.doors.open(context.settings()) as services:
-        await tell(services, screen, await find_proposal(services, text))
+    async with open_client(context) as client:
+        await tell(client, screen, await find_proposal(client, text))
     return exits.DONE
 
 
@@ -137,35 +128,36 @@ async def answer_proposal(
     context: CommandContext, screen: Screen, text: str, words: Sequence[str]
 ) -> int:
     """Answers some of its questions, all at once or not at all."""
-    async with context.doors.open(context.settings()) as services:
-        proposal = await find_proposal(services, text)
-        return await tell(services, screen, await apply_answer_words(services, proposal, words))
+    async with open_client(context) as client:
+        proposal = await find_proposal(client, text)
+        changed = await apply_answer_words(client, proposal, words, context.limits())
+        return await tell(client, screen, changed)
 
 
 async def apply_answer_words(
-    services: ApplicationServices, proposal: Mapping[str, Any], words: Sequence[str]
+    client: ApiClient, proposal: Mapping[str, Any], words: Sequence[str], limits: Limits
 ) -> dict[str, Any]:
     """The proposal with answers that were given as ``ID=VALUE``."""
-    answers = read_answers(words, proposal["questions"], services.limits)
-    return await go_on(services, proposal, {"answers": answers})
+    answers = read_answers(words, proposal["questions"], limits)
+    return await go_on(client, proposal, {"answers": answers})
 
 
 async def go_on(
-    services: ApplicationServices, proposal: Mapping[str, Any], change: Mapping[str, Any]
+    client: ApiClient, proposal: Mapping[str, Any], change: Mapping[str, Any]
 ) -> dict[str, Any]:
     """The proposal after a change of just what was read."""
     given = {"proposal_id": proposal["proposal_id"], "revision": proposal["revision"], **change}
-    return await call(services, "refine_proposal", given)
+    return await client.call("refine_proposal", given)
 
 
 async def refine_proposal(
     context: CommandContext, screen: Screen, text: str, instruction: str, making: GenerationOptions
 ) -> int:
     """Changes it in words."""
-    async with context.doors.open(context.settings()) as services:
-        proposal = await find_proposal(services, text)
+    async with open_client(context) as client:
+        proposal = await find_proposal(client, text)
         change = {"instruction": instruction, **making.arguments()}
-        return await tell(services, screen, await go_on(services, proposal, change))
+        return await tell(client, screen, await go_on(client, proposal, change))
 
 
 async def refine_in_words(
@@ -190,9 +182,9 @@ async def edit_proposal(
 ) -> int:
     """Puts values into the definition, or takes them out."""
     edits = read_edits(words or (), removed or (), context.limits())
-    async with context.doors.open(context.settings()) as services:
-        proposal = await find_proposal(services, text)
-        return await tell(services, screen, await go_on(services, proposal, {"edits": edits}))
+    async with open_client(context) as client:
+        proposal = await find_proposal(client, text)
+        return await tell(client, screen, await go_on(client, proposal, {"edits": edits}))
 
 
 async def choose_approval(
@@ -203,14 +195,14 @@ async def choose_approval(
     ask: Sequence[str] | None,
 ) -> int:
     """Sets the approval mode of actions."""
-    async with context.doors.open(context.settings()) as services:
-        proposal = await find_proposal(services, text)
-        changed = await choose_approval_modes(services, proposal, automatic or (), ask or ())
-        return await tell(services, screen, changed)
+    async with open_client(context) as client:
+        proposal = await find_proposal(client, text)
+        changed = await choose_approval_modes(client, proposal, automatic or (), ask or ())
+        return await tell(client, screen, changed)
 
 
 async def choose_approval_modes(
-    services: ApplicationServices,
+    client: ApiClient,
     proposal: dict[str, Any],
     automatic: Sequence[str],
     ask: Sequence[str],
@@ -220,7 +212,7 @@ async def choose_approval_modes(
         for name in names:
             for write in find_chosen_writes(proposal["review"]["impact"]["writes"], name):
                 edit = {"pointer": write["pointer"], "value": write["values"][mode]}
-                proposal = await go_on(services, proposal, {"edits": [edit]})
+                proposal = await go_on(client, proposal, {"edits": [edit]})
     return proposal
 
 
@@ -243,14 +235,14 @@ def find_chosen_writes(writes: Sequence[Mapping[str, Any]], name: str) -> list[M
 
 
 async def save_by_digest(
-    services: ApplicationServices, proposal: Mapping[str, Any], digest: str, note: str | None = None
+    client: ApiClient, proposal: Mapping[str, Any], digest: str, note: str | None = None
 ) -> dict[str, Any]:
     """Keeps exactly what the digest stands for."""
     given = {"proposal_id": proposal["proposal_id"], "digest": digest}
     if note is not None:
         given["coexistence_note"] = note
     try:
-        return await call(services, "save_proposal", given)
+        return await client.call("save_proposal", given, confirmed=True)
     except Conflict as problem:
         if problem.code == OVERLAP:
             way = hint("proposals", "save", proposal["proposal_id"], "--note", "WHY")
@@ -259,7 +251,7 @@ async def save_by_digest(
 
 
 async def tell_saved(
-    services: ApplicationServices,
+    client: ApiClient,
     screen: Screen,
     proposal: Mapping[str, Any],
     saved: Mapping[str, Any],
@@ -268,17 +260,17 @@ async def tell_saved(
     if screen.for_programs:
         screen.answer({"proposal_id": proposal["proposal_id"], **saved})
         return
-    words = await services.registry.of(services.workspace_id)
-    screen.say(*saved_lines(saved, words, screen))
+    labels = await read_labels(client, saved["widened"])
+    screen.say(*saved_lines(saved, labels, screen))
     if saved["state"] != "active":
         screen.say(f"  {hint('activate', saved['name'])}")
 
 
 async def discard_proposal(context: CommandContext, screen: Screen, text: str) -> int:
-    async with context.doors.open(context.settings()) as services:
-        proposal = await find_proposal(services, text)
+    async with open_client(context) as client:
+        proposal = await find_proposal(client, text)
         given = {"proposal_id": proposal["proposal_id"]}
-        done = await call(services, "discard_proposal", given)
+        done = await client.call("discard_proposal", given)
     if screen.for_programs:
         screen.answer(done)
     else:

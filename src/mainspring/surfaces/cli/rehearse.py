@@ -1,6 +1,6 @@
 """``rehearse``: what a change would have done, told firing by firing.
 
-The runs of a rehearsal are worked on in this process as well, so that it needs no server.
+Without a server, a worker of this process executes the runs of the rehearsal.
 """
 
 from __future__ import annotations
@@ -13,25 +13,26 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.errors import Conflict, Invalid
-from mainspring.runs.rows import ignore_event
 from mainspring.surfaces.cli import exits
 from mainspring.surfaces.cli.columns import columns, format_time
+from mainspring.surfaces.cli.connection import (
+    enter_event_loop,
+    get_opened_services,
+    open_client,
+)
 from mainspring.surfaces.cli.documents import display_name, read_definition_file, read_document
-from mainspring.surfaces.cli.lookup import find_in_use
+from mainspring.surfaces.cli.lookup import find_in_use_at
 from mainspring.surfaces.cli.paragraphs import heading, paragraph
 from mainspring.surfaces.cli.progress import show_progress
-from mainspring.surfaces.cli.proposals import call, find_proposal
+from mainspring.surfaces.cli.proposals import find_proposal
 from mainspring.surfaces.cli.screen import Screen, as_json, one_line
 
 if TYPE_CHECKING:
-    from uuid import UUID
-
     from rich.text import Text
 
     from mainspring.contracts.limits import Limits
-    from mainspring.runs.worker import Worker
     from mainspring.surfaces.cli.context import CommandContext
-    from mainspring.surfaces.services import ApplicationServices
+    from mainspring.surfaces.cli.http_client import ApiClient
 
 _SIGNS: Final = {"added": "+", "removed": "-", "changed": "~", "status": "!", "cost": "$"}
 _PAUSE: Final = 0.2
@@ -61,11 +62,12 @@ async def rehearse(context: CommandContext, screen: Screen, options: RehearseOpt
         with _of_file(options.definition):
             document = read_definition_file(options.definition, limits)
     samples = [_sample(file, limits) for file in options.samples]
-    async with context.doors.open(context.settings()) as services:
-        given = await _build_arguments(services, options, document, samples)
-        async with _working(services.hire(ignore_event)):
-            with _of_file(options.definition):
-                found = await call(services, "rehearse_automation", given)
+    async with open_client(context) as client:
+        given = await _build_arguments(client, options, document, samples)
+        with _of_file(options.definition):
+            found = await client.call("rehearse_automation", given)
+        await enter_event_loop()
+        async with _working(client):
             with show_progress(screen, "Rehearsing") as line:
                 while not found["done"]:
                     firings = found["firings"]
@@ -73,7 +75,7 @@ async def rehearse(context: CommandContext, screen: Screen, options: RehearseOpt
                     line.update("runs", done, len(firings))
                     await asyncio.sleep(_PAUSE)
                     again = {"rehearsal_id": found["rehearsal_id"]}
-                    found = await call(services, "get_rehearsal", again)
+                    found = await client.call("get_rehearsal", again)
     if screen.for_programs:
         screen.answer(found)
     else:
@@ -124,22 +126,22 @@ def _sample(file: str, limits: Limits) -> dict[str, Any]:
 
 
 async def _build_arguments(
-    services: ApplicationServices,
+    client: ApiClient,
     options: RehearseOptions,
     document: Any,
     samples: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
-    automation = await find_in_use(services, options.automation)
+    automation = await find_in_use_at(client, options.automation)
     arguments: dict[str, Any] = {"automation_id": str(automation["id"])}
     if document is not None:
         arguments["candidate"] = {"definition": document}
     elif options.version is not None:
         arguments["candidate"] = {"version": options.version}
     elif options.proposal is not None:
-        proposal = await find_proposal(services, options.proposal)
+        proposal = await find_proposal(client, options.proposal)
         arguments["candidate"] = {"proposal_id": proposal["proposal_id"]}
     elif options.upgrade:
-        arguments["candidate"] = {"definition": await _upgraded(services, automation["id"])}
+        arguments["candidate"] = {"definition": await _upgraded(client, automation["id"])}
     if options.last is not None:
         arguments["last"] = options.last
     if samples:
@@ -149,10 +151,10 @@ async def _build_arguments(
     return arguments
 
 
-async def _upgraded(services: ApplicationServices, automation_id: UUID) -> Any:
+async def _upgraded(client: ApiClient, automation_id: str) -> Any:
     """What the newest version of its recipe would make of an automation."""
     asked = {"entity_id": str(automation_id), "entity_kind": "automation"}
-    found = await call(services, "check_recipe_upgrade", asked)
+    found = await client.call("check_recipe_upgrade", asked)
     if not found["has_upgrade"]:
         raise Conflict(
             f"It is version {found['installed']}, and there is no newer one.", code="no_upgrade"
@@ -168,7 +170,15 @@ async def _upgraded(services: ApplicationServices, automation_id: UUID) -> Any:
 
 
 @asynccontextmanager
-async def _working(worker: Worker) -> AsyncIterator[None]:
+async def _working(client: ApiClient) -> AsyncIterator[None]:
+    """A worker of this process, if no server answers, whose workers would do it."""
+    services = get_opened_services(client)
+    if services is None:
+        yield
+        return
+    from mainspring.runs.rows import ignore_event
+
+    worker = services.hire(ignore_event)
     task = asyncio.create_task(worker.run(), name="worker")
     try:
         yield

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mainspring.surfaces.cli.context import finish
+from mainspring.surfaces.cli.connection import finish_request
 from mainspring.surfaces.cli.options import Json, Named, open_context
 
 _PANEL = "Automations"
@@ -64,4 +64,4 @@ def _rehearse(
     options = RehearseOptions(
         automation, definition, version, proposal, upgrade, last, tuple(sample or ()), live_reads
     )
-    return finish(rehearse(context, screen, options))
+    return finish_request(rehearse(context, screen, options))

@@ -3,34 +3,47 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
-from uuid import UUID
 
 from mainspring.authoring.json_pointers import set_at_pointer
 from mainspring.contracts.errors import Invalid
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.automations import store_next
+from mainspring.surfaces.cli.automations import store_document
+from mainspring.surfaces.cli.connection import open_client
 from mainspring.surfaces.cli.conversation import thinking
 from mainspring.surfaces.cli.documents import STDIN, display_name, read_definition_file
-from mainspring.surfaces.cli.local import local
-from mainspring.surfaces.cli.lookup import find_automation, find_in_use
+from mainspring.surfaces.cli.lookup import find_automation_at, find_in_use_at
 from mainspring.surfaces.cli.paragraphs import heading, paragraph
+from mainspring.surfaces.cli.proposal_saving import ApprovalModes
 from mainspring.surfaces.cli.proposal_view import problem_part
-from mainspring.surfaces.cli.proposals import GenerationOptions, call, find_chosen_writes
+from mainspring.surfaces.cli.proposals import GenerationOptions, find_chosen_writes, read_labels
 from mainspring.surfaces.cli.review_view import review_lines
 from mainspring.surfaces.cli.screen import Screen, one_line
-from mainspring.workspace.automation_list import read_automation
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from mainspring.contracts.registry import Vocabulary
     from mainspring.surfaces.cli.context import CommandContext
-    from mainspring.surfaces.cli.proposal_saving import ApprovalModes
-    from mainspring.surfaces.services import ApplicationServices
+    from mainspring.surfaces.cli.http_client import ApiClient
+    from mainspring.surfaces.cli.summary import Labels
 
 _FILES: Final = (".json", ".ts")
+
+
+async def review_by_options(
+    context: CommandContext,
+    screen: Screen,
+    what: str,
+    to: str | None,
+    automatic: Sequence[str] | None,
+    ask: Sequence[str] | None,
+    by: str | None,
+    model: str | None,
+    max_usd: float | None,
+) -> int:
+    modes = ApprovalModes(tuple(automatic or ()), tuple(ask or ()))
+    return await review(context, screen, what, to, GenerationOptions(by, model, max_usd), modes)
 
 
 async def review(
@@ -52,43 +65,35 @@ async def review(
             code="usage",
             suggestion='Write "approval": "automatic" or "ask" into the step in the file.',
         )
-    async with context.doors.open(context.settings()) as services:
-        given = await _build_arguments(services, what, document, to)
+    async with open_client(context) as client:
+        given = await _build_arguments(client, what, document, to)
         if modes is not None and modes.any:
-            await _choose(services, given, modes)
-        work = call(services, "review_automation", {**given, **making.arguments()})
+            await _choose(client, given["automation_id"], modes)
+        work = client.call("review_automation", {**given, **making.arguments()})
         found = await thinking(screen, work)
-        words = await services.registry.of(services.workspace_id)
+        change = found["review"].get("change") or {}
+        labels = await read_labels(client, change.get("widened"))
         if document is None:
-            async with local(services).acquire() as connection:
-                whole = await read_automation(
-                    connection, services.workspace_id, given["automation_id"]
-                )
-            document = whole["definition"]
+            path = f"/automations/{given['automation_id']}"
+            document = (await client.request("GET", path))["definition"]
     if screen.for_programs:
         screen.answer(found)
     else:
         shown = display_name(what) if _is_file(what) else what
-        screen.say(*_lines(shown, found, document, words, screen))
+        screen.say(*_lines(shown, found, document, labels, screen))
     return exits.INVALID if found["problems"] or found["questions"] else exits.DONE
 
 
-async def _choose(
-    services: ApplicationServices, arguments: Mapping[str, Any], modes: ApprovalModes
-) -> None:
+async def _choose(client: ApiClient, automation_id: str, modes: ApprovalModes) -> None:
     """Saves the automation with other approval modes, as its next version."""
-    automation_id = UUID(arguments["automation_id"])
-    async with local(services).acquire() as connection:
-        whole = await read_automation(connection, services.workspace_id, automation_id)
-    document = dict(whole["definition"])
+    document = (await client.request("GET", f"/automations/{automation_id}"))["definition"]
     for mode, names in (("automatic", modes.automatic), ("ask", modes.ask)):
         for name in names:
-            found = await call(
-                services, "review_automation", {"definition": document, "by": "rules"}
-            )
+            asked = {"definition": document, "by": "rules"}
+            found = await client.call("review_automation", asked)
             for write in find_chosen_writes(found["review"]["impact"]["writes"], name):
                 document = set_at_pointer(document, write["pointer"], write["values"][mode])
-    await store_next(services, document, automation_id)
+    await store_document(client, document, automation_id)
 
 
 def _is_file(what: str) -> bool:
@@ -96,25 +101,25 @@ def _is_file(what: str) -> bool:
 
 
 async def _build_arguments(
-    services: ApplicationServices, what: str, document: Any, to: str | None
+    client: ApiClient, what: str, document: Any, to: str | None
 ) -> dict[str, Any]:
     if document is None:
-        return {"automation_id": str((await find_automation(services, what))["id"])}
+        return {"automation_id": str((await find_automation_at(client, what))["id"])}
     arguments: dict[str, Any] = {"definition": document}
     if to is not None:
-        arguments["automation_id"] = str((await find_in_use(services, to))["id"])
+        arguments["automation_id"] = str((await find_in_use_at(client, to))["id"])
     return arguments
 
 
 def _lines(
-    shown: str, found: Mapping[str, Any], document: Any, vocabulary: Vocabulary, screen: Screen
+    shown: str, found: Mapping[str, Any], document: Any, labels: Labels, screen: Screen
 ) -> list[Text]:
     from rich.text import Text
 
     definition = document if isinstance(document, Mapping) else {}
     name = definition.get("name")
     lines = [Text(one_line(name if isinstance(name, str) and name else shown), style="bold")]
-    lines += review_lines(found["review"], definition, vocabulary, screen)
+    lines += review_lines(found["review"], definition, labels, screen)
     # A value that a proposal would ask for is missing in a definition.
     missing = [
         {"pointer": one["pointer"], "detail": one["question"], "code": "required"}

@@ -10,18 +10,15 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from mainspring.contracts.grant import Grant
 from mainspring.surfaces.cli.formatting import as_called_here, count
 from mainspring.surfaces.cli.paragraphs import heading, paragraph
 from mainspring.surfaces.cli.pointer_text import describe_pointer
 from mainspring.surfaces.cli.screen import Screen, one_line
-from mainspring.surfaces.cli.summary import grant_lines
+from mainspring.surfaces.cli.summary import Labels, labelled_grant_lines
 from mainspring.surfaces.cli.versions import change_line
 
 if TYPE_CHECKING:
     from rich.text import Text
-
-    from mainspring.contracts.registry import Vocabulary
 
 # How a review calls whatever model is asked.
 _MODEL: Final = "A model"
@@ -49,14 +46,14 @@ _KINDS: Final = {
 
 
 def review_lines(
-    review: Mapping[str, Any], definition: Mapping[str, Any], vocabulary: Vocabulary, screen: Screen
+    review: Mapping[str, Any], definition: Mapping[str, Any], labels: Labels, screen: Screen
 ) -> list[Text]:
     """The whole review."""
     return [
         *(paragraph(screen, review["summary"]) if review.get("summary") else ()),
         *_opinion(review, screen),
         # Whoever changes something wants to see the change before the whole.
-        *change_lines(review.get("change"), vocabulary, screen),
+        *change_lines(review.get("change"), labels, screen),
         *_explained(review, screen),
         *_price(review.get("forecast") or {}, screen),
         *impact_lines(review.get("impact") or {}, screen),
@@ -90,9 +87,7 @@ def _numbered(text: str) -> tuple[str, str]:
     return (found[0], text[found.end() :]) if found else ("", text)
 
 
-def change_lines(
-    change: Mapping[str, Any] | None, vocabulary: Vocabulary, screen: Screen
-) -> list[Text]:
+def change_lines(change: Mapping[str, Any] | None, labels: Labels, screen: Screen) -> list[Text]:
     """What would be different: in words, place by place, and what it may do now."""
     if change is None:
         return []
@@ -104,12 +99,11 @@ def change_lines(
         lines += paragraph(screen, text)
     lines += [change_line(one) for one in places[:_MOST]]
     lines += _rest(len(places), "change", screen)
-    widened = [Grant(one["capability"], one["params"]) for one in change.get("widened") or ()]
-    if widened:
+    if widened := change.get("widened") or ():
         sign, colour = screen.mark("warning")
         message = "It may do more than before:"
         lines += paragraph(screen, message, lead=f"  {sign} ", lead_style=colour)
-        lines += _inset(grant_lines(widened, vocabulary))
+        lines += _inset(labelled_grant_lines(widened, labels))
     return lines
 
 

@@ -1,7 +1,7 @@
 """Watching a run that others execute, from the outside, until it has ended.
 
-The record is looked at again and again, and each step is told once. Leaving does nothing to
-the run: whoever wants its end asks for it with ``cancel``.
+The record is polled, and each step is reported once. Leaving does nothing to the run: ``cancel``
+ends it.
 """
 
 from __future__ import annotations
@@ -11,104 +11,141 @@ import signal
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any
-from uuid import UUID
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
 
-from mainspring.runs.history import read_run
-from mainspring.runs.progress import RunWatch
-from mainspring.runs.rows import FINAL
-from mainspring.surfaces.cli.local import local
+from mainspring.surfaces.cli.pages_of_rows import FINAL, read_run_at
 from mainspring.surfaces.cli.run_display import RunDisplay
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.step_output import OutputLines
 from mainspring.surfaces.cli.timeline import RunningStep, RunTimeline, step_line
 
 if TYPE_CHECKING:
-    from mainspring.surfaces.services import ApplicationServices
+    from mainspring.surfaces.cli.http_client import ApiClient
 
-_LOOK_SECONDS = 0.25
-_FRAME_SECONDS = 0.1
-_LEAVING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_GOING = {"pending": "waits for a worker", "running": "running"}
+_LOOK_SECONDS: Final = 0.25
+_FRAME_SECONDS: Final = 0.1
+_PAGE: Final = 200
+_LEAVING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_GOING: Final = {"pending": "waits for a worker", "running": "running"}
+
+
+class OutputReader:
+    """The output of a run, read on from where the last look ended."""
+
+    def __init__(
+        self, client: ApiClient, run_id: str, step: str | None = None, stream: str | None = None
+    ) -> None:
+        self._client = client
+        self._path = f"/runs/{run_id}/output"
+        self._query = {"step": step, "stream": stream, "limit": _PAGE}
+        self._after: str | None = None
+
+    async def read(self) -> list[dict[str, Any]]:
+        """What was written since; each piece as the record has it."""
+        found: list[dict[str, Any]] = []
+        while True:
+            query = {**self._query, "after": self._after}
+            page = await self._client.request("GET", self._path, query=query)
+            for piece in page["items"]:
+                self._after = piece.pop("id")
+                found.append(piece)
+            if page["next"] is None:
+                return found
+
+
+@contextmanager
+def until_left() -> Iterator[asyncio.Event]:
+    """Ctrl-C only leaves: it does nothing to the run."""
+    loop, left = asyncio.get_running_loop(), asyncio.Event()
+    for sign in _LEAVING:
+        loop.add_signal_handler(sign, left.set)
+    try:
+        yield left
+    finally:
+        for sign in _LEAVING:
+            loop.remove_signal_handler(sign)
 
 
 class RunWatcher:
-    """One run, seen through to its end or left."""
+    """One run, seen through to its end or left. It needs an event loop."""
 
-    def __init__(self, rooms: ApplicationServices, run_id: UUID, screen: Screen) -> None:
-        self._rooms = rooms
+    def __init__(self, client: ApiClient, run_id: str, screen: Screen) -> None:
+        self._client = client
         self._run_id = run_id
         self._show = RunDisplay(screen)
         self._saying = OutputLines(screen)
-        self._watch = RunWatch(rooms.workspace_id, run_id)
+        self._output = OutputReader(client, run_id)
         self._told: set[tuple[Any, ...]] = set()
         # What is drawn while nothing new is recorded.
         self._now = RunTimeline()
-        self._leave = asyncio.Event()
 
     async def until_end(self, seconds: float | None = None) -> dict[str, Any]:
         """The run as it is when it has ended, or when it was left before."""
         deadline = None if seconds is None else time.monotonic() + seconds
-        with self._show, self._signals():
+        with self._show, until_left() as left:
             looked = float("-inf")
-            while not self._leave.is_set():
+            run: dict[str, Any] = {}
+            while not left.is_set():
                 now = time.monotonic()
                 if now - looked >= _LOOK_SECONDS:
                     looked = now
-                    if await self._look():
+                    run = await self._look()
+                    if run["status"] in FINAL:
                         break
-                self._show.frame(self._now, self._rooms.clock.now())
+                self._show.frame(self._now, datetime.now(UTC))
                 if deadline is not None and now > deadline:
                     break
-                await self._pause()
-            async with local(self._rooms).acquire() as connection:
-                run = await read_run(connection, self._rooms.workspace_id, self._run_id)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_FRAME_SECONDS):
+                        await left.wait()
             self._show.said(self._saying.rest())
-            if run["status"] in FINAL:
-                # Steps of one moment may be committed in another order than they ended.
-                for row in run["steps"]:
-                    self._tell(row)
+        return run or await read_run_at(self._client, self._run_id)
+
+    async def _look(self) -> dict[str, Any]:
+        """Reports what is new. The run is read first: one that has ended has all of its output."""
+        run = await read_run_at(self._client, self._run_id)
+        pieces = await self._output.read()
+        for row in run["steps"]:
+            if row["finished_at"] is None or _step_key(row) in self._told:
+                continue
+            # A step comes after all of its output.
+            last = max(
+                (place for place, piece in enumerate(pieces, 1) if _try(piece) == _try(row)),
+                default=0,
+            )
+            self._say(pieces[:last])
+            pieces = pieces[last:]
+            self._tell(row)
+        self._say(pieces)
+        if run["status"] not in FINAL:
+            self._note(run)
         return run
 
-    async def _look(self) -> bool:
-        """Tells what is new; True when that was the end."""
-        changes = await local(self._rooms).run_retrying(self._watch.look)
-        for kind, row in changes:
-            if kind == "step":
-                self._tell({**row, "output": None})
-            elif kind == "output":
-                self._show.said(self._saying.hear(row))
-            else:
-                self._note(row)
-        return any(kind == "end" for kind, _ in changes)
+    def _say(self, pieces: list[dict[str, Any]]) -> None:
+        for piece in pieces:
+            self._show.said(self._saying.hear(piece))
 
     def _tell(self, row: Mapping[str, Any]) -> None:
-        known = (row["step"], row["item"], row["attempt"], row["run_attempt"], row["status"])
-        if known not in self._told:
-            self._told.add(known)
-            self._show.line(step_line(row))
-            for going in self._now.going.values():
-                going.since = time.monotonic()
+        self._told.add(_step_key(row))
+        self._show.line(step_line({**row, "output": None}))
+        for going in self._now.going.values():
+            going.since = time.monotonic()
 
     def _note(self, run: Mapping[str, Any]) -> None:
-        self._now.going.clear()
-        self._now.asleep_until = run["due_at"] if run["status"] == "waiting" else None
         words = _GOING.get(run["status"])
+        key = (words, "")
+        if words is not None and key in self._now.going:
+            return
+        self._now.going.clear()
+        self._now.asleep_until = run.get("due_at") if run["status"] == "waiting" else None
         if words is not None:
             self._now.going[words, ""] = RunningStep(1, time.monotonic())
 
-    async def _pause(self) -> None:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(_FRAME_SECONDS):
-                await self._leave.wait()
 
-    @contextmanager
-    def _signals(self) -> Iterator[None]:
-        loop = asyncio.get_running_loop()
-        for sign in _LEAVING:
-            loop.add_signal_handler(sign, self._leave.set)
-        try:
-            yield
-        finally:
-            for sign in _LEAVING:
-                loop.remove_signal_handler(sign)
+def _step_key(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return row["step"], row["item"], row["attempt"], row["run_attempt"], row["status"]
+
+
+def _try(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return row["step"], row["item"], row["attempt"]

@@ -13,7 +13,7 @@ from mainspring.surfaces.cli.formatting import count, date_time, duration, hint,
 from mainspring.surfaces.cli.ledger import usage_lines
 from mainspring.surfaces.cli.listings import started_by
 from mainspring.surfaces.cli.lookup import SHORTEST_PREFIX, beginning_with
-from mainspring.surfaces.cli.pages_of_rows import list_rows, restore_values
+from mainspring.surfaces.cli.pages_of_rows import FINAL, list_rows, read_run_at
 from mainspring.surfaces.cli.run_result import error_lines, move_lines, output_lines, verdict
 from mainspring.surfaces.cli.screen import Screen, as_json, one_line
 from mainspring.surfaces.cli.timeline import paint, step_line
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from mainspring.surfaces.cli.http_client import ApiClient
     from mainspring.surfaces.services import ApplicationServices
 
-# The statuses of a run that has ended.
-FINAL = frozenset({"succeeded", "failed", "cancelled", "timed_out", "skipped", "dead"})
 LAST = "last"
 
 
@@ -79,14 +77,6 @@ def _check_length(text: str) -> None:
         )
 
 
-async def read_run_at(client: ApiClient, run_id: str) -> dict[str, Any]:
-    """A run with its times and amounts as values."""
-    run = restore_values(await client.request("GET", f"/runs/{run_id}"))
-    run["steps"] = [restore_values(row) for row in run["steps"]]
-    run["usage"] = [restore_values(row) for row in run["usage"]]
-    return run
-
-
 async def show_logs(
     context: CommandContext, screen: Screen, text: str, *, calls: bool, follow: bool = False
 ) -> int:
@@ -96,7 +86,10 @@ async def show_logs(
         run = await read_run_at(client, run_id)
         screen.say(*_head(run, screen), "")
         if follow:
-            await _follow(context, screen, run_id)
+            from mainspring.surfaces.cli.run_watcher import RunWatcher
+
+            await enter_event_loop()
+            await RunWatcher(client, run_id, screen).until_end()
             run = await read_run_at(client, run_id)
         in_force = (await client.request("GET", f"/automations/{run['automation_id']}"))["version"]
     if screen.for_programs:
@@ -110,15 +103,6 @@ async def show_logs(
         if run["status"] in FINAL:
             screen.say(*move_lines(run, in_force=in_force))
     return exits.UNFINISHED if follow and run["status"] not in FINAL else exits.DONE
-
-
-async def _follow(context: CommandContext, screen: Screen, run_id: str) -> None:
-    """Prints each step as it happens. The output of steps is read from the database."""
-    from mainspring.surfaces.cli.run_watcher import RunWatcher
-
-    await enter_event_loop()
-    async with context.doors.open(context.settings()) as services:
-        await RunWatcher(services, UUID(run_id), screen).until_end()
 
 
 def _say_rest(screen: Screen, run: Mapping[str, Any], *, calls: bool, steps: bool) -> None:

@@ -35,12 +35,16 @@ async def change_state(
     context: CommandContext, screen: Screen, act: str, text: str, ask: Ask | None = None
 ) -> int:
     """Changes the state of an automation, and prints what that means."""
+    async with open_client(context) as client:
+        done = await change_state_at(client, local_home(context), screen, act, text, ask)
+    return exits.DONE if done else exits.FAILED
+
+
+def local_home(context: CommandContext) -> Path | None:
+    """The data folder of the server, if that is on this machine."""
     settings = context.settings()
     is_remote = context.server is not None or settings.url is not None
-    home = None if is_remote else settings.home
-    async with open_client(context) as client:
-        done = await change_state_at(client, home, screen, act, text, ask)
-    return exits.DONE if done else exits.FAILED
+    return None if is_remote else settings.home
 
 
 async def change_state_at(

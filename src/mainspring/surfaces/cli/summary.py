@@ -230,6 +230,17 @@ def described_grant_lines(grants: Iterable[Mapping[str, Any]]) -> list[Text]:
     return _format_grants([Grant(one["capability"], one["params"]) for one in listed], labels)
 
 
+# What capabilities are called, by their ids.
+Labels = Mapping[str, str]
+
+
+def labelled_grant_lines(grants: Iterable[Mapping[str, Any]], labels: Labels) -> list[Text]:
+    """The same, for grants that the API has not described."""
+    return described_grant_lines(
+        [{**one, "label": labels.get(one["capability"])} for one in grants]
+    )
+
+
 def grant_lines(grants: Iterable[Grant], vocabulary: Vocabulary) -> list[Text]:
     """What its runs may call, and with which limits."""
     listed = list(grants)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 from mainspring.contracts.errors import Invalid
 from mainspring.definition.suggestions import suggest_nearest
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.lookup import find_in_use
+from mainspring.surfaces.cli.in_process import InProcessClient
+from mainspring.surfaces.cli.lookup import find_in_use_at
 from mainspring.surfaces.cli.screen import Screen
 from mainspring.surfaces.cli.webhooks import find_webhook
 from mainspring.triggers.webhook_receiver import WebhookReceipt
@@ -35,13 +37,14 @@ async def send_webhook_sample(
             suggestion=suggest_nearest(provider, PROVIDERS),
         )
     async with context.doors.open(context.settings()) as services:
-        found = await find_in_use(services, text)
-        slug = str((await find_webhook(services, found, slug))["slug"])
+        client = InProcessClient(services, by_token=False)
+        found = await find_in_use_at(client, text)
+        slug = str((await find_webhook(client, found, slug))["slug"])
         try:
             made = await send_sample(
                 services.webhook_receiver,
                 services.limits,
-                found["id"],
+                UUID(found["id"]),
                 slug,
                 url=f"{services.settings.address}/api/v1/automations/{found['id']}/hooks/{slug}",
                 provider=None if provider is None else PROVIDERS[provider],

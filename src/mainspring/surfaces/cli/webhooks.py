@@ -8,33 +8,26 @@ from collections.abc import Mapping
 from datetime import datetime
 from shlex import quote
 from typing import TYPE_CHECKING, Any
-
-import typer
+from urllib.parse import quote as url_quote
 
 from mainspring.contracts.errors import Conflict, NotFound
 from mainspring.definition.suggestions import suggest_nearest
-from mainspring.definition.validate import read_definition
 from mainspring.surfaces.cli import exits
+from mainspring.surfaces.cli.connection import open_client
 from mainspring.surfaces.cli.formatting import hint
-from mainspring.surfaces.cli.local import AuditedAction, local, local_owner
-from mainspring.surfaces.cli.lookup import find_in_use
+from mainspring.surfaces.cli.lookup import find_in_use_at
 from mainspring.surfaces.cli.screen import Screen, as_json, clean, one_line
-from mainspring.surfaces.cli.server_presence import fire_url
-from mainspring.triggers.webhook_signatures import read_auth
-from mainspring.workspace.automation_list import read_automation
-from mainspring.workspace.automations import read_triggers
-from mainspring.workspace.webhooks import read_overlap, revoke, rotate
 
 if TYPE_CHECKING:
     from mainspring.surfaces.cli.context import CommandContext
-    from mainspring.surfaces.services import ApplicationServices
+    from mainspring.surfaces.cli.http_client import ApiClient
 
 _SIMPLE_PATH = re.compile(r"\$(\.[A-Za-z_][A-Za-z0-9_-]*)+")
 _EXAMPLES = {"integer": 1, "number": 1, "boolean": True, "array": [], "object": {}, "null": None}
 
 
 async def make_token(
-    desk: CommandContext,
+    context: CommandContext,
     screen: Screen,
     text: str,
     slug: str | None,
@@ -43,26 +36,19 @@ async def make_token(
     overlap: int = 0,
 ) -> int:
     """A new token in place of the old one, shown this once."""
-    async with desk.doors.open(desk.settings()) as services:
-        found = await find_in_use(services, text)
-        trigger = await find_webhook(services, found, slug)
-        slug, old = trigger["slug"], trigger["secret_hint"]
+    async with open_client(context) as client:
+        found = await find_in_use_at(client, text)
+        trigger = await find_webhook(client, found, slug)
+        slug, old = trigger["slug"], (trigger["token"] or {}).get("hint")
         if old and not sure and not overlap and not _agreed(screen, slug, old):
             screen.say("The token stays as it is.")
             return exits.FAILED
-        async with local(services).acquire() as connection:
-            now = await read_automation(connection, services.workspace_id, found["id"])
-        deed = AuditedAction("make_webhook_token", f"{found['id']}/{slug}")
-        async with local(services, deed).transaction() as tx:
-            maker = local_owner(services).id
-            where = (services.workspace_id, found["id"], slug)
-            ending, plain = await rotate(tx, *where, maker, overlap_seconds=overlap)
-            deed.detail["hint"] = ending
-            until = await read_overlap(tx, *where)
-        url = fire_url(services.settings, found["id"])
-        in_url = read_auth(trigger["config"]).type == "secret_url"
-        if in_url:
-            url = f"{url.partition('/api/v1/')[0]}/api/v1/hooks/{plain}"
+        now = await client.request("GET", f"/automations/{found['id']}")
+        query = {"overlap_seconds": overlap}
+        made = await client.request("POST", _token_path(found, slug), query=query)
+    plain, ending, url = made["token"], made["hint"], made["url"]
+    until = made["old_until"] and datetime.fromisoformat(made["old_until"])
+    in_url = plain in url
     if screen.for_programs:
         told = {"id": found["id"], "slug": slug, "token": plain, "hint": ending, "url": url}
         screen.answer({**told, "ended": old})
@@ -98,13 +84,16 @@ def _agreed(screen: Screen, slug: str, old: str) -> bool:
             code="token_in_use",
             suggestion="Say --yes to end it.",
         )
+    import typer
+
     return typer.confirm(f"The token …{old} of {slug} ends at once. Make a new one?")
 
 
 def _sample(trigger: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     """A body in which everything stands that the trigger's mapping looks for."""
     mapping = trigger["config"].get("input_mapping") or {}
-    inputs = read_definition(now["definition"]).inputs.shape.get("properties") or {}
+    shape = (now["definition"].get("inputs") or {}).get("schema") or {}
+    inputs = shape.get("properties") or {}
     body: dict[str, Any] = {}
     for name, path in mapping.items():
         if isinstance(path, str) and _SIMPLE_PATH.fullmatch(path):
@@ -130,14 +119,16 @@ def _example(entry: Any) -> Any:
     return _EXAMPLES.get(kind, "…") if isinstance(kind, str) else "…"
 
 
+def _token_path(found: Mapping[str, Any], slug: str) -> str:
+    return f"/automations/{found['id']}/triggers/{url_quote(slug, safe='')}/token"
+
+
 async def end_token(context: CommandContext, screen: Screen, text: str, slug: str | None) -> int:
     """Nobody can call the webhook with a token until there is a new one."""
-    async with context.doors.open(context.settings()) as services:
-        found = await find_in_use(services, text)
-        slug = (await find_webhook(services, found, slug))["slug"]
-        deed = AuditedAction("end_webhook_token", f"{found['id']}/{slug}")
-        async with local(services, deed).transaction() as tx:
-            await revoke(tx, services.workspace_id, found["id"], slug)
+    async with open_client(context) as client:
+        found = await find_in_use_at(client, text)
+        slug = str((await find_webhook(client, found, slug))["slug"])
+        await client.request("DELETE", _token_path(found, slug))
     if screen.for_programs:
         screen.answer({"id": found["id"], "slug": slug, "revoked": True})
     else:
@@ -146,11 +137,11 @@ async def end_token(context: CommandContext, screen: Screen, text: str, slug: st
 
 
 async def find_webhook(
-    services: ApplicationServices, found: Mapping[str, Any], slug: str | None
+    client: ApiClient, found: Mapping[str, Any], slug: str | None
 ) -> Mapping[str, Any]:
     """The trigger that is meant; it need not be said when there is one webhook only."""
-    async with local(services).acquire() as connection:
-        rows = await read_triggers(connection, services.workspace_id, found["id"])
+    listed = await client.request("GET", f"/automations/{found['id']}/triggers")
+    rows: list[dict[str, Any]] = listed["items"]
     hooks = {str(row["slug"]): row for row in rows if row["type"] == "webhook"}
     if slug is None and len(hooks) == 1:
         return next(iter(hooks.values()))

@@ -15,12 +15,12 @@ from mainspring.recipes.carrying.model import WorkspaceContent
 from mainspring.recipes.carrying.validation import validate_content
 from mainspring.recipes.carrying.workspace_files import read_files, read_one_file, to_files
 from mainspring.surfaces.cli import exits
-from mainspring.surfaces.cli.caller import local_caller
 from mainspring.surfaces.cli.columns import columns, short_id
-from mainspring.surfaces.cli.consent_prompt import offer_to_agree
+from mainspring.surfaces.cli.connection import open_client
 from mainspring.surfaces.cli.documents import STDIN, read_document
 from mainspring.surfaces.cli.formatting import count
 from mainspring.surfaces.cli.offline_validation import OfflineVocabulary
+from mainspring.surfaces.cli.person_prompt import offer_consents
 from mainspring.surfaces.cli.progress import show_progress
 from mainspring.surfaces.cli.screen import Screen, clean, one_line
 from mainspring.surfaces.cli.terminal_prompt import Ask
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from mainspring.contracts.limits import Limits
     from mainspring.contracts.registry import Vocabulary
     from mainspring.surfaces.cli.context import CommandContext
-    from mainspring.surfaces.services import ApplicationServices
     from mainspring.workspace.import_export import OnClash
 
 _MOST_SHOWN: Final = 20
@@ -46,9 +45,9 @@ async def export_folder(
     context: CommandContext, screen: Screen, folder: Path, *, rows: bool
 ) -> int:
     """The whole workspace to a folder; what else lies there stays."""
-    async with context.doors.open(context.settings()) as services:
-        told = await _call(services, "export_workspace", rows=rows)
-        done = write_folder(folder, told["files"], services.limits)
+    async with open_client(context) as client:
+        told = await client.call("export_workspace", {"rows": rows})
+    done = write_folder(folder, told["files"], context.limits())
     if screen.for_programs:
         screen.answer(
             {
@@ -80,13 +79,12 @@ async def bring_folder(
     """All that the folder holds or nothing of it; automations wait for consent."""
     limits = context.limits()
     files = _files(place, limits)
-    async with context.doors.open(context.settings()) as services:
+    async with open_client(context) as client:
         try:
             with show_progress(screen, "Importing") as line:
                 line.update(count(len(files), "file"), 0, 1)
-                told = await _call(
-                    services, "import_workspace", files=files, on_clash=on_clash, dry_run=dry_run
-                )
+                given = {"files": files, "on_clash": on_clash, "dry_run": dry_run}
+                told = await client.call("import_workspace", given)
         except Problem as problem:
             if problem.code == "name_taken":
                 problem.suggestion = (
@@ -98,7 +96,7 @@ async def bring_folder(
             return exits.DONE
         _say_brought(screen, told, dry_run=dry_run)
         waiting = [one["consent_id"] for one in told["things"] if one["consent_id"]]
-        await offer_to_agree(services, screen, waiting, ask)
+        await offer_consents(client, screen, waiting, ask)
     return exits.DONE
 
 
@@ -129,10 +127,9 @@ async def diff_folders(
     left = _carried(first, vocabulary, limits)
     if second is None:
         after = left
-        async with context.doors.open(context.settings()) as services:
-            told = await _call(services, "export_workspace", rows=_has_rows(after))
-            vocabulary = await services.registry.of(services.workspace_id)
-            before = validate_content(read_files(told["files"], limits), vocabulary, limits)
+        async with open_client(context) as client:
+            told = await client.call("export_workspace", {"rows": _has_rows(after)})
+        before = validate_content(read_files(told["files"], limits), vocabulary, limits)
     else:
         before, after = left, _carried(second, vocabulary, limits)
     if _has_file(first, second):
@@ -208,10 +205,3 @@ def _say_notes(screen: Screen, notes: Sequence[str]) -> None:
         screen.say(f"  {one_line(note, 300)}")
     if len(notes) > _MOST_SHOWN:
         screen.say("  …")
-
-
-async def _call(rooms: ApplicationServices, capability: str, **arguments: Any) -> dict[str, Any]:
-    answer: dict[str, Any] = await rooms.gate.serve(
-        await local_caller(rooms), capability, arguments
-    )
-    return answer

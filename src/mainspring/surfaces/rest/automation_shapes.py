@@ -52,6 +52,22 @@ class NoteShape(_Shape):
     was: str | None = None
 
 
+class AdditionShape(_Shape):
+    """One thing that an automation may do beyond what a person has agreed to."""
+
+    kind: str
+    pointer: str = Field(description="Place in the definition.")
+    says: str = Field(description="The sentence for the person who is asked.")
+    capability: str | None = Field(None, description="The capability it calls, if any.")
+
+
+class AdditionsShape(_Shape):
+    """What a save would add to what a person has agreed to."""
+
+    additions: list[AdditionShape]
+    digest: str = Field(description="Stands for exactly these additions.")
+
+
 class Verdict(_Shape):
     """What the validator says about a document."""
 
@@ -62,6 +78,9 @@ class Verdict(_Shape):
     grants: list[GrantShape] = Field(description="What its runs would be allowed to call.")
     definition: dict[str, Any] | None = Field(
         description="The document in today's format with its defaults; null with errors."
+    )
+    adds: AdditionsShape | None = Field(
+        None, description="What saving it would add; only if that was asked for."
     )
 
 
@@ -191,15 +210,6 @@ def grants_used(grants: Sequence[Mapping[str, Any]], use: Mapping[str, Any]) -> 
             }
         )
     return {"runs": use["runs"], "since": use["since"], "items": items}
-
-
-class AdditionShape(_Shape):
-    """One thing that an automation may do beyond what a person has agreed to."""
-
-    kind: str
-    pointer: str = Field(description="Place in the definition.")
-    says: str = Field(description="The sentence for the person who is asked.")
-    capability: str | None = Field(None, description="The capability it calls, if any.")
 
 
 class ConsentShape(_Shape):

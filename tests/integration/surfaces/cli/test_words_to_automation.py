@@ -15,9 +15,11 @@ import pytest
 from mainspring.app import application_services, build_registry
 from mainspring.contracts.errors import Conflict, Invalid, NotFound, PermissionDenied, Problem
 from mainspring.contracts.model import ModelReply, ToolCall
+from mainspring.gate.callers import CapabilityCaller
 from mainspring.settings import Settings
 from mainspring.surfaces.cli import ApplicationFactory, exits, prompts, proposals
 from mainspring.surfaces.cli.context import CommandContext
+from mainspring.surfaces.cli.local import local_owner
 from mainspring.surfaces.cli.new import NewAutomationOptions, new
 from mainspring.surfaces.cli.proposal_saving import save_proposal
 from mainspring.surfaces.cli.proposals import GenerationOptions
@@ -152,7 +154,8 @@ async def test_stopping_early_loses_nothing_and_saves_nothing(
     assert await new(command_context, screen, NewAutomationOptions("", making=RULES)) == exits.DONE
     assert _json(capsys)["starters"]
     assert await _automations(services) == []
-    stored = (await proposals.call(services, "list_proposals", {}))["proposals"]
+    owner = CapabilityCaller(local_owner(services))
+    stored = (await services.gate.direct(owner, "list_proposals", {}))["proposals"]
     assert len(stored) == 1
 
     short = stored[0]["proposal_id"][:13]

@@ -12,7 +12,6 @@ from rich.text import Text
 from mainspring.app import build_registry
 from mainspring.contracts.errors import Finding
 from mainspring.contracts.limits import Limits
-from mainspring.contracts.registry import Vocabulary
 from mainspring.surfaces.cli.pointer_text import describe_pointer
 from mainspring.surfaces.cli.proposal_view import (
     maker_lines,
@@ -22,7 +21,7 @@ from mainspring.surfaces.cli.proposal_view import (
     saved_lines,
 )
 from mainspring.surfaces.cli.screen import Screen
-from mainspring.surfaces.cli.summary import warning_lines
+from mainspring.surfaces.cli.summary import Labels, warning_lines
 from tests.unit.surfaces.cli.sample_proposal import CHANNEL, ID, ZONE, proposal, review
 
 LONE = {**CHANNEL, "id": "lone", "choices": []}
@@ -30,8 +29,9 @@ BAD = "bad\x1b[31m\u202e name\n" + "x" * 5_000
 
 
 @pytest.fixture(scope="module")
-def words() -> Vocabulary:
-    return build_registry(Limits())
+def words() -> Labels:
+    known = build_registry(Limits()).capabilities
+    return {name: one.label for name, one in known.items()}
 
 
 def _told(lines: list[Text]) -> str:
@@ -46,7 +46,7 @@ class _Narrow(Screen):
         return Console(file=StringIO(), width=60, force_terminal=True)
 
 
-def test_everything_that_matters_is_said(words: Vocabulary) -> None:
+def test_everything_that_matters_is_said(words: Labels) -> None:
     result = _told(proposal_lines(proposal(), words, Screen()))
 
     for output in (
@@ -97,7 +97,7 @@ def test_a_model_is_named_with_its_rounds_and_its_price() -> None:
 
 
 def test_a_change_is_reported_in_plain_text_place_by_place_and_with_what_widens(
-    words: Vocabulary,
+    words: Labels,
 ) -> None:
     change = {
         "changes": [
@@ -138,7 +138,7 @@ def test_open_questions_have_their_names_their_choices_and_a_command() -> None:
     assert f"proposals save {ID[:13]}" in _told(next_lines(proposal()))
 
 
-def test_problems_have_their_places(words: Vocabulary) -> None:
+def test_problems_have_their_places(words: Labels) -> None:
     wrong = {
         "pointer": "/plan/0/action",
         "detail": "There is no such action.",
@@ -152,7 +152,7 @@ def test_problems_have_their_places(words: Vocabulary) -> None:
     assert "Did you mean 'notification'?" in result
 
 
-def test_what_was_saved_is_reported_with_what_is_new_and_doubtful(words: Vocabulary) -> None:
+def test_what_was_saved_is_reported_with_what_is_new_and_doubtful(words: Labels) -> None:
     saved: dict[str, Any] = {
         "automation_id": ID,
         "version": 2,
@@ -171,7 +171,7 @@ def test_what_was_saved_is_reported_with_what_is_new_and_doubtful(words: Vocabul
     assert "/plan/0: Doubtful." in result
 
 
-def test_text_of_others_is_shown_and_never_obeyed(words: Vocabulary) -> None:
+def test_text_of_others_is_shown_and_never_obeyed(words: Labels) -> None:
     flag = {
         "pointer": "/plan/0",
         "code": "x",
@@ -217,7 +217,7 @@ def test_text_of_others_is_shown_and_never_obeyed(words: Vocabulary) -> None:
     assert "and 88 more flags; --json shows all" in _told(lines)
 
 
-def test_a_proposal_that_lacks_almost_everything_is_shown(words: Vocabulary) -> None:
+def test_a_proposal_that_lacks_almost_everything_is_shown(words: Labels) -> None:
     bare = proposal(definition={}, review={}, notes=[], made_by={}, problems=[])
 
     result = _told(proposal_lines(bare, words, Screen()))
@@ -225,7 +225,7 @@ def test_a_proposal_that_lacks_almost_everything_is_shown(words: Vocabulary) -> 
     assert "An automation without a name" in result
 
 
-def test_long_lines_are_folded_below_their_beginning(words: Vocabulary) -> None:
+def test_long_lines_are_folded_below_their_beginning(words: Labels) -> None:
     lines = proposal_lines(proposal(), words, _Narrow())
 
     result = [line.plain for line in lines if not line.plain.strip().startswith("http")]
@@ -255,7 +255,7 @@ def test_a_place_is_said_in_words(pointer: str, words_for_it: str) -> None:
 
 
 def test_commands_in_a_proposal_are_named_as_they_are_called_here(
-    words: Vocabulary, monkeypatch: pytest.MonkeyPatch
+    words: Labels, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MAINSPRING_PROGRAM", "./start")
     keep = "`mainspring secrets set slack_bot_token`"

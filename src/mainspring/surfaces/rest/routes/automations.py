@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import Annotated, Any, Final
@@ -23,6 +23,7 @@ from mainspring.actions.script.prebuild import prebuild_scripts
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.preflight import DefinitionOwner
 from mainspring.contracts.roles import Permission
+from mainspring.definition.authority import AuthorityAddition
 from mainspring.definition.model import TriggerType
 from mainspring.definition.strict_json import hash_content
 from mainspring.definition.validate import ValidationReport
@@ -91,8 +92,11 @@ from mainspring.workspace.consents import (
     agree_or_ask,
     agree_to_shown,
     change_by,
+    check_previewed,
+    compute_additions_digest,
     confirm_agreement,
     ensure_asked,
+    preview_additions,
     summarize_consent,
 )
 from mainspring.workspace.tokens import ANSWER
@@ -126,6 +130,15 @@ DEFINITION: Final = takes_schema(
     "A definition; its schema is at /api/v1/schemas/definition.",
 )
 
+Previewed = Annotated[
+    str | None,
+    Query(
+        pattern=DIGEST,
+        description="The digest of the additions that a person was shown: refused if the save "
+        "would add anything else.",
+    ),
+]
+
 Act = Callable[[Any, UUID, UUID], Awaitable[AutomationStatus]]
 
 
@@ -144,6 +157,9 @@ class RunNow(Start):
     """What a run by hand is given."""
 
     inputs: dict[str, Any] = Field(default_factory=dict)
+    payload: Any = Field(
+        None, description="The payload of the trigger, as a webhook or an event would send it."
+    )
     idempotency_key: str | None = Field(
         None,
         min_length=1,
@@ -206,12 +222,31 @@ def _judging(made: APIRouter, services: ApplicationServices) -> None:
         openapi_extra=DEFINITION,
     )
     @needs(Permission.READ)
-    async def validate_definition(request: Request, caller: SignedIn) -> JsonAnswer:
+    async def validate_definition(
+        request: Request,
+        caller: SignedIn,
+        automation_id: Annotated[
+            UUID | None, Query(description="As the next version of this automation.")
+        ] = None,
+        adds: Annotated[
+            bool,
+            Query(description="Also tell what saving it would add to what was agreed to."),
+        ] = False,
+    ) -> JsonAnswer:
+        if adds:
+            check_role(caller, Permission.EDIT)
         document = await read_json_body(request)
-        report = await judge(services, caller.workspace_id, document, None, caller.member_id)
+        author = caller.member_id if automation_id is None else None
+        report = await judge(services, caller.workspace_id, document, automation_id, author)
         definition = report.definition
+        told: dict[str, Any] = {}
+        if adds and definition is not None:
+            async with caller.database.acquire() as connection:
+                found = await _preview(connection, caller, automation_id, report)
+            told["adds"] = describe_additions(found)
         return JsonAnswer(
             {
+                **told,
                 "ok": report.ok,
                 "errors": [finding.as_dict() for finding in report.findings],
                 "warnings": [finding.as_dict() for finding in report.warnings],
@@ -220,6 +255,31 @@ def _judging(made: APIRouter, services: ApplicationServices) -> None:
                 "definition": None if definition is None else definition.as_dict(),
             }
         )
+
+
+async def _preview(
+    tx: Connection,
+    caller: AuthenticatedCaller,
+    automation_id: UUID | None,
+    report: ValidationReport,
+) -> Sequence[AuthorityAddition]:
+    return await preview_additions(
+        tx,
+        caller.workspace_id,
+        automation_id,
+        caller.member_id,
+        report.accepted().as_dict(),
+        report.grants,
+        report.traits,
+    )
+
+
+def describe_additions(additions: Sequence[AuthorityAddition]) -> dict[str, Any]:
+    """The additions of a save with the digest that stands for them."""
+    return {
+        "additions": [one.as_dict() for one in additions],
+        "digest": compute_additions_digest(additions),
+    }
 
 
 def _reading(made: APIRouter, services: ApplicationServices) -> None:
@@ -314,13 +374,17 @@ def _saving(made: APIRouter, services: ApplicationServices) -> None:
         openapi_extra=DEFINITION,
     )
     @needs(Permission.EDIT)
-    async def create_automation(request: Request, caller: SignedIn) -> JsonAnswer:
+    async def create_automation(
+        request: Request, caller: SignedIn, agreed: Previewed = None
+    ) -> JsonAnswer:
         space = caller.workspace_id
         document = await read_json_body(request)
         report = await judge(services, space, document, None, caller.member_id)
         definition = report.accepted()
 
         async def work(tx: Connection) -> tuple[SavedAutomation, AutomationConsent | None]:
+            if agreed is not None:
+                check_previewed(agreed, await _preview(tx, caller, None, report))
             saved = await create(
                 tx, space, definition, report.grants, caller.member_id, report.traits
             )
@@ -357,6 +421,7 @@ def _updating(made: APIRouter, services: ApplicationServices) -> None:
         if_match: Annotated[
             str | None, Header(description='The version that was edited, as in "3".')
         ] = None,
+        agreed: Previewed = None,
     ) -> JsonAnswer:
         expected, space = _parse_if_match(if_match), caller.workspace_id
         report = await judge(services, space, await read_json_body(request), automation_id)
@@ -364,6 +429,8 @@ def _updating(made: APIRouter, services: ApplicationServices) -> None:
 
         async def work(tx: Connection) -> tuple[SavedAutomation, AutomationConsent | None]:
             async def put() -> SavedAutomation:
+                if agreed is not None:
+                    check_previewed(agreed, await _preview(tx, caller, automation_id, report))
                 return await update(
                     tx,
                     space,
@@ -550,7 +617,10 @@ def _running(made: APIRouter, services: ApplicationServices) -> None:
     async def run_automation(automation_id: UUID, request: Request, caller: SignedIn) -> JsonAnswer:
         body = await read_optional(request, RunNow)
         mode = mode_of(dry_run=body.dry_run, verify=body.verify_mode)
-        wish = Wish(caller.workspace_id, automation_id, inputs=body.inputs, mode=mode)
+        payload = {} if body.payload is None else body.payload
+        wish = Wish(
+            caller.workspace_id, automation_id, inputs=body.inputs, payload=payload, mode=mode
+        )
         key = key_of(request, body.idempotency_key)
         if mode != "dry_run":
             await _ensure_consent_requested(caller, automation_id)
@@ -606,13 +676,14 @@ async def _wait_for_end(
 def _keyed(wish: Wish, key: str | None, body: RunNow, services: ApplicationServices) -> Wish:
     if key is None:
         return wish
+    hashed = body.inputs if wish.mode == "live" else {"inputs": body.inputs, "mode": wish.mode}
+    if body.payload is not None:
+        hashed = {"inputs": body.inputs, "mode": wish.mode, "payload": body.payload}
     return replace(
         wish,
         key=f"key:{key}",
         key_expires_at=services.clock.now() + _KEY_LIFETIME,
-        body_hash=hash_content(
-            body.inputs if wish.mode == "live" else {"inputs": body.inputs, "mode": wish.mode}
-        ),
+        body_hash=hash_content(hashed),
     )
 
 

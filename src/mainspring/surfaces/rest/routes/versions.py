@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Final
 from uuid import UUID
@@ -10,9 +11,11 @@ from fastapi import APIRouter, Path, Query, Request
 from pydantic import Field
 
 from mainspring.contracts.roles import Permission
+from mainspring.definition.authority import AuthorityAddition
 from mainspring.store.database import Connection
-from mainspring.surfaces.rest.auth import SignedIn
+from mainspring.surfaces.rest.auth import AuthenticatedCaller, SignedIn
 from mainspring.surfaces.rest.automation_shapes import (
+    AdditionsShape,
     DiffShape,
     ExportShape,
     ImportShape,
@@ -32,13 +35,19 @@ from mainspring.surfaces.rest.request_bodies import (
 )
 from mainspring.surfaces.rest.route_access import needs
 from mainspring.surfaces.rest.router import router
+from mainspring.surfaces.rest.routes.automations import DIGEST, describe_additions
 from mainspring.surfaces.services import ApplicationServices
 from mainspring.triggers.trigger_changes import change
 from mainspring.workspace.audit import describe_save
 from mainspring.workspace.automation_list import read_automation
-from mainspring.workspace.automations import SavedAutomation
+from mainspring.workspace.automations import SavedAutomation, VersionContent, read_grants
 from mainspring.workspace.consent_rows import AutomationConsent
-from mainspring.workspace.consents import change_by, summarize_consent
+from mainspring.workspace.consents import (
+    change_by,
+    check_previewed,
+    preview_additions,
+    summarize_consent,
+)
 from mainspring.workspace.import_export import (
     ImportResult,
     OnClash,
@@ -71,6 +80,12 @@ class Rollback(Body):
     """Which version to bring back."""
 
     version: int = Field(ge=1, le=_LARGEST)
+    agreed: str | None = Field(
+        None,
+        pattern=DIGEST,
+        description="The digest of the additions that a person was shown: refused if the version "
+        "would add anything else.",
+    )
 
 
 def routes(services: ApplicationServices) -> APIRouter:
@@ -131,7 +146,47 @@ def _reading(made: APIRouter, services: ApplicationServices) -> None:
             )
 
 
+async def _load_content(
+    services: ApplicationServices, caller: AuthenticatedCaller, automation_id: UUID, version: int
+) -> VersionContent:
+    """A version, validated against the capabilities of now."""
+    space = caller.workspace_id
+    async with caller.database.acquire() as connection:
+        then = await read_version(connection, space, automation_id, version)
+    vocabulary = await load_vocabulary(services.registry, space, then["definition"])
+    async with caller.database.acquire() as connection:
+        return await validate_version(
+            connection, space, automation_id, version, vocabulary, services.limits
+        )
+
+
+async def _preview(
+    tx: Connection, caller: AuthenticatedCaller, automation_id: UUID, content: VersionContent
+) -> Sequence[AuthorityAddition]:
+    return await preview_additions(
+        tx,
+        caller.workspace_id,
+        automation_id,
+        caller.member_id,
+        content.definition.as_dict(),
+        read_grants(content.grants),
+        content.traits,
+    )
+
+
 def _going_back(made: APIRouter, services: ApplicationServices) -> None:
+    @made.get(
+        f"{_OF_ONE}/versions/{{version}}/additions",
+        summary="See what bringing a version back would add to what was agreed to",
+        response_model=AdditionsShape,
+    )
+    @needs(Permission.EDIT)
+    async def get_additions(automation_id: UUID, version: Number, caller: SignedIn) -> JsonAnswer:
+        content = await _load_content(services, caller, automation_id, version)
+        async with caller.database.acquire() as connection:
+            found = await _preview(connection, caller, automation_id, content)
+        return JsonAnswer(describe_additions(found))
+
     @made.post(
         f"{_OF_ONE}/rollback",
         summary="Bring an earlier version back, as a new one",
@@ -144,18 +199,14 @@ def _going_back(made: APIRouter, services: ApplicationServices) -> None:
         body = await read_body(request, Rollback)
         space = caller.workspace_id
 
-        async with caller.database.acquire() as connection:
-            then = await read_version(connection, space, automation_id, body.version)
-        vocabulary = await load_vocabulary(services.registry, space, then["definition"])
-        async with caller.database.acquire() as connection:
-            content = await validate_version(
-                connection, space, automation_id, body.version, vocabulary, services.limits
-            )
+        content = await _load_content(services, caller, automation_id, body.version)
 
         async def go_back(
             tx: Connection,
         ) -> tuple[SavedAutomation, AutomationConsent | None, dict[str, Any]]:
             async def put() -> SavedAutomation:
+                if body.agreed is not None:
+                    check_previewed(body.agreed, await _preview(tx, caller, automation_id, content))
                 return await restore_version(
                     tx, space, automation_id, body.version, content, caller.member_id
                 )
