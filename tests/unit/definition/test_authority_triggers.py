@@ -97,7 +97,11 @@ FROM_A = {**HOOK, "cors": {"origins": ["https://a.example"]}}
 @pytest.mark.parametrize(
     ("before", "after", "says"),
     [
-        (HOOK, {**HOOK, "methods": ["POST", "GET"]}, "It now starts with GET calls of its webhook."),
+        (
+            HOOK,
+            {**HOOK, "methods": ["POST", "GET"]},
+            "It now starts with GET calls of its webhook.",
+        ),
         (
             HOOK,
             FROM_A,
