@@ -32,6 +32,7 @@ def _added(type_: str, before: dict[str, Any], after: dict[str, Any]) -> list[st
     [
         ("poll", POLL, {"every": "10m"}, "every 10 minutes"),
         ("poll", POLL, {"changed_on": "$.at"}, "each new or changed item"),
+        ("poll", {**POLL, "changed_on": "$.at.day"}, {"changed_on": "$.at"}, "or changed item"),
         ("poll", POLL, {"first_look": "fire"}, "Items that are there already count as new"),
         ("poll", POLL, {"max_items": 21}, "up to 21 items at a time"),
         ("poll", {**POLL, "max_items": 5}, {"max_items": 20}, "one run for each new item"),
