@@ -33,6 +33,7 @@ def _added(type_: str, before: dict[str, Any], after: dict[str, Any]) -> list[st
         ("poll", POLL, {"every": "10m"}, "every 10 minutes"),
         ("poll", POLL, {"changed_on": "$.at"}, "each new or changed item"),
         ("poll", {**POLL, "changed_on": "$.at.day"}, {"changed_on": "$.at"}, "or changed item"),
+        ("poll", {**POLL, "changed_on": "$.at"}, {"changed_on": "$.at.day"}, "or changed item"),
         ("poll", POLL, {"first_look": "fire"}, "Items that are there already count as new"),
         ("poll", POLL, {"max_items": 21}, "up to 21 items at a time"),
         ("poll", {**POLL, "max_items": 5}, {"max_items": 20}, "one run for each new item"),
@@ -65,6 +66,7 @@ def test_a_poll_that_starts_more_runs_or_reads_something_else_is_asked_about(
     [
         ("poll", POLL, {"every": "60m"}),
         ("poll", POLL, {"every": "2h"}),
+        ("poll", {**POLL, "changed_on": "$.at"}, {"every": "2h"}),
         ("poll", POLL, {"first_look": "silent", "max_items": 20, "per": "item"}),
         ("poll", POLL, {"max_items": 1}),
         ("poll", POLL, {"per": "batch"}),
