@@ -446,6 +446,8 @@ class AutomationAuthority:
     sends: frozenset[str] | None = None
     # For tools of MCP servers: the exact version that was agreed to.
     pins: Mapping[str, str] = field(default_factory=dict)
+    # What the granted capabilities are called, for people.
+    labels: Mapping[str, str] = field(default_factory=dict)
     # The writes that it sends without asking a person.
     writes: tuple[AutomaticWrite, ...] = ()
     # The values that its templates read in addition to run data.
@@ -459,6 +461,7 @@ def read_authority(
     pins: Mapping[str, str] | None = None,
     pure: frozenset[str] | None = None,
     sends: frozenset[str] | None = None,
+    labels: Mapping[str, str] | None = None,
 ) -> AutomationAuthority:
     """Read the authority of an accepted definition and its grants."""
     document, _ = upgrade(document)
@@ -477,6 +480,7 @@ def read_authority(
         pure=pure,
         sends=sends,
         pins=dict(pins or {}),
+        labels=dict(labels or {}),
         writes=list_automatic_writes(document),
         written=read_writes(document),
     )
@@ -538,7 +542,8 @@ def _compare_grants(
     for grant in new:
         if not is_memory(grant):
             text = granted_write(grant, after.steps, drafts=drafts)
-            text = text or grant_words(grant, lent=grant.capability in lent)
+            label = after.labels.get(grant.capability, "")
+            text = text or grant_words(grant, lent=grant.capability in lent, label=label)
             yield AuthorityAddition("grant", "/grants", f"It may{now} {text}.", grant.capability)
 
 

@@ -63,9 +63,12 @@ def reach(grant: Grant) -> int:
     return 2 if not grant.lent and any(one in grant.capability for one in _KEPT_HERE) else 1
 
 
-def grant_words(grant: Grant, *, lent: bool) -> str:
-    """One grant: the operation, its destination, its bounds and the accounts it uses."""
-    said, told = _describe_deed(grant)
+def grant_words(grant: Grant, *, lent: bool, label: str = "") -> str:
+    """One grant: the operation, its destination, its bounds and the accounts it uses.
+
+    An operation without a sentence of its own is named by its id and its label.
+    """
+    said, told = _describe_deed(grant, f" ({quote_name(label)})" if label else "")
     parts = [said]
     bounds = bounds_words({key: one for key, one in grant.params.items() if key not in told})
     if bounds:
@@ -88,13 +91,13 @@ def describe_secret_use(use: SecretUsage, now: str) -> str:
     return f"It{now} uses {name} at {quote_whole(_site(use.site))}."
 
 
-def _describe_deed(grant: Grant) -> tuple[str, frozenset[str]]:
+def _describe_deed(grant: Grant, label: str) -> tuple[str, frozenset[str]]:
     """The operation, and the bounds that are described with it."""
     name, hosts = grant.capability, grant.params.get("hosts")
     if not isinstance(hosts, list):
-        return _deed_here(grant)
+        return _deed_here(grant, label)
     if name != _FETCH:
-        return f"call {quote_name(name)} {_to(hosts)}", frozenset({"hosts"})
+        return f"call {quote_name(name)}{label} {_to(hosts)}", frozenset({"hosts"})
     method = grant.params.get("method")
     if method is None:
         return f"send requests {_to(hosts)}", frozenset({"hosts"})
@@ -102,12 +105,12 @@ def _describe_deed(grant: Grant) -> tuple[str, frozenset[str]]:
     return f"send requests {_to(hosts)} ({ways})", frozenset({"hosts", "method"})
 
 
-def _deed_here(grant: Grant) -> tuple[str, frozenset[str]]:
+def _deed_here(grant: Grant, label: str) -> tuple[str, frozenset[str]]:
     name = grant.capability
     if name in _PLAIN:
         return _PLAIN[name], frozenset()
     if name not in _DEEDS:
-        return f"call {quote_name(name)}", frozenset()
+        return f"call {quote_name(name)}{label}", frozenset()
     does, key, thing = _DEEDS[name]
     return f"{does} {_which(thing, grant.params.get(key))}", frozenset({key})
 

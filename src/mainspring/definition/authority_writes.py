@@ -47,7 +47,7 @@ from mainspring.definition.hosts import parse_template_host
 from mainspring.definition.json_schema.formats import is_timezone
 from mainspring.definition.json_schema.keywords import iterate_subschemas
 from mainspring.definition.poll_descriptions import describe_poll
-from mainspring.definition.polls import POLL_TYPES
+from mainspring.definition.polls import POLL_TYPES, USUAL_MOST, read_poll
 from mainspring.definition.schedules import (
     TIME_KEYS,
     CronTimes,
@@ -519,10 +519,76 @@ def _opens(known: EnabledTrigger, one: EnabledTrigger) -> bool:
         heard, hears = known.config.get("events"), one.config.get("events")
         if heard and not (hears and _hears(heard, hears)):
             return False
+        if _list_methods(one) - _list_methods(known) or _list_new_origins([known], one):
+            return False
         return is_same_value(_auth(known), _auth(one)) or _auth(known) is None
+    if one.type in POLL_TYPES:
+        return _opens_poll(known, one)
     # Each setting of these only leaves out: what has all of them, as they were, hears no more.
     return all(
         key in one.config and _hears(value, one.config[key]) for key, value in known.config.items()
+    )
+
+
+def _list_methods(one: EnabledTrigger) -> frozenset[str]:
+    """The HTTP methods that a webhook accepts."""
+    return frozenset(one.config.get("methods") or ("POST",))
+
+
+def _list_new_origins(known: Iterable[EnabledTrigger], one: EnabledTrigger) -> list[str]:
+    """The web pages that may call this webhook, and none of the known ones."""
+    allowed = {origin for other in known for origin in _list_origins(other)}
+    return [] if "*" in allowed else [one for one in _list_origins(one) if one not in allowed]
+
+
+def _list_origins(one: EnabledTrigger) -> list[str]:
+    return list((one.config.get("cors") or {}).get("origins", ()))
+
+
+def _describe_callers(known: Sequence[EnabledTrigger], one: EnabledTrigger) -> str:
+    """What more a webhook accepts than those with the same authentication."""
+    heard = [other.config.get("events") for other in known]
+    hears = one.config.get("events")
+    if all(other and not (hears and _hears(other, hears)) for other in heard):
+        return "It now starts with more events of its webhook."
+    methods = _list_methods(one).difference(*map(_list_methods, known))
+    if methods:
+        return f"It now starts with {quote_values(sorted(methods))} calls of its webhook."
+    origins = _list_new_origins(known, one)
+    if origins:
+        return (
+            f"Web pages of {quote_values(origins)} can now call its webhook and read its answers."
+        )
+    return "It now starts with more calls of its webhook."
+
+
+def _opens_poll(known: EnabledTrigger, one: EnabledTrigger) -> bool:
+    """Whether the known poll starts every run that this one starts, as often and with as much."""
+    try:
+        was, now = read_poll(known.type, known.config), read_poll(one.type, one.config)
+    except Invalid:
+        return is_same_value(known.config, one.config)
+    sources = [[poll.capability, poll.arguments, poll.items, poll.id] for poll in (was, now)]
+    # Without a mark for changes, only new items start runs, as long as something identifies them.
+    fewer_changes = now.changed_on is None and now.id is not None
+    return (
+        is_same_value(*sources)
+        and (now.changed_on == was.changed_on or fewer_changes)
+        and now.every >= was.every
+        and now.max_items <= was.max_items
+        and now.fires_first <= was.fires_first
+        and now.batches >= was.batches
+    )
+
+
+def _describe_poll_start(one: EnabledTrigger, now: str) -> str:
+    said = describe_poll(one.type, one.config, quote_name)
+    most = one.config.get("max_items", USUAL_MOST)
+    limit = "" if most == USUAL_MOST else f", for up to {quote_name(str(most))} items at a time"
+    first = " Items that are there already count as new."
+    return (
+        f"It{now} starts by a poll. {said[:1].upper()}{said[1:]}{limit}."
+        f"{first if one.config.get('first_look') == 'fire' else ''}"
     )
 
 
@@ -544,8 +610,9 @@ def _describe_trigger(one: EnabledTrigger, before: Sequence[EnabledTrigger], now
     if one.type == _WEBHOOK:
         signed = any(list_webhook_secrets(one.config))
         known_webhooks = [known for known in before if known.type == _WEBHOOK]
-        if any(is_same_value(_auth(known), _auth(one)) for known in known_webhooks):
-            return "It now starts with more events of its webhook."
+        alike = [known for known in known_webhooks if is_same_value(_auth(known), _auth(one))]
+        if alike:
+            return _describe_callers(alike, one)
         if known_webhooks:
             return (
                 "Its webhook requests are now verified in a different way."
@@ -562,8 +629,7 @@ def _describe_trigger(one: EnabledTrigger, before: Sequence[EnabledTrigger], now
     if one.type == "page_ingested":
         return f"It{now} starts when a page is written{_only(one)}."
     if one.type in POLL_TYPES:
-        said = describe_poll(one.type, one.config, quote_name)
-        return f"It{now} starts by a poll. {said[:1].upper()}{said[1:]}."
+        return _describe_poll_start(one, now)
     return f"It{now} starts by a trigger of the type {quote_name(one.type)}."
 
 

@@ -8,12 +8,13 @@ with those values.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.action import is_declared_pure
 from mainspring.contracts.agent import AGENT_RUN
 from mainspring.contracts.capability import Capability, Effect
+from mainspring.contracts.toolset import Toolset
 from mainspring.definition.grants import list_lent_capabilities, list_needed_grants
 from mainspring.definition.strict_json import encode_canonical
 
@@ -107,6 +108,8 @@ class DefinitionTraits:
     pure: frozenset[str] | None = None
     # The pointers of the steps that send something; None when no vocabulary was available.
     sends: frozenset[str] | None = None
+    # What the granted capabilities are called, for people.
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """The traits as they are stored with a version."""
@@ -114,6 +117,7 @@ class DefinitionTraits:
             "lent": sorted(self.lent),
             "pure": None if self.pure is None else sorted(self.pure),
             "sends": None if self.sends is None else sorted(self.sends),
+            "labels": dict(self.labels),
         }
 
 
@@ -126,11 +130,27 @@ def read_traits(
     document: Mapping[str, Any], grants: Iterable[Grant], vocabulary: Vocabulary
 ) -> DefinitionTraits:
     """Read the declarations for an accepted definition."""
+    grants = tuple(grants)
     return DefinitionTraits(
         list_lent_capabilities(grants, vocabulary),
         find_pure_steps(document, vocabulary),
         find_sending_steps(document, vocabulary),
+        _read_labels(grants, vocabulary),
     )
+
+
+def _read_labels(grants: Iterable[Grant], vocabulary: Vocabulary) -> dict[str, str]:
+    """The labels of granted capabilities.
+
+    The label of a connected tool is left out: its server wrote it, and it would be read as a
+    description by Mainspring.
+    """
+    found = {one.capability: vocabulary.capabilities.get(one.capability) for one in grants}
+    return {
+        name: one.label
+        for name, one in sorted(found.items())
+        if one is not None and one.annotations.toolset is not Toolset.CONNECTED
+    }
 
 
 def read_stored_traits(
@@ -151,6 +171,7 @@ def read_stored_traits(
         frozenset(stored["lent"]),
         None if pure is None else frozenset(pure),
         None if sends is None else frozenset(sends),
+        stored.get("labels", {}),
     )
 
 

@@ -615,7 +615,7 @@ async def read_authority_in_thread(
         for entry in grants
     ]
     return await asyncio.to_thread(
-        read_authority, document, read, Limits(), None, traits.pure, traits.sends
+        read_authority, document, read, Limits(), None, traits.pure, traits.sends, traits.labels
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from mainspring.contracts.grant import Grant
@@ -48,6 +49,27 @@ def test_hosts_come_first_and_its_own_memory_is_one_sentence_at_the_end() -> Non
         "It may store values between runs.",
     ]
     assert find_additions(whole, whole) == ()
+
+
+def test_a_capability_without_a_sentence_of_its_own_is_shown_with_its_label() -> None:
+    grants = (
+        Grant("ingest_from_endpoint", {"hosts": ["b.example"]}),
+        Grant("list_calendar_events", {"days": 7}),
+        Grant("inbox.post_notification"),
+    )
+    labels = {
+        "ingest_from_endpoint": "Read an endpoint",
+        "list_calendar_events": "List \u202ecalendar “events”",
+        "inbox.post_notification": "Post",
+    }
+    whole = read_authority(DOCUMENT, grants, Limits(), labels=labels)
+    says = [one.says for one in find_additions(None, whole) if one.kind == "grant"]
+    assert says == [
+        "It may call ingest_from_endpoint (Read an endpoint) to b.example.",
+        "It may post messages to the inbox.",
+        'It may call list_calendar_events (List \\u202ecalendar "events") with days 7.',
+    ]
+    assert find_additions(whole, replace(whole, labels={})) == ()
 
 
 def test_no_two_permissions_share_a_sentence() -> None:

@@ -14,9 +14,16 @@ from mainspring.contracts.capability import Annotations, Capability, ConnectionR
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Registry
+from mainspring.contracts.toolset import Toolset
 from mainspring.definition.authority import find_additions
 from mainspring.definition.authority import read_authority as _authority_of
-from mainspring.definition.traits import find_pure_steps, find_sending_steps, is_pure, read_traits
+from mainspring.definition.traits import (
+    find_pure_steps,
+    find_sending_steps,
+    is_pure,
+    read_stored_traits,
+    read_traits,
+)
 
 LIMITS: Final = Limits()
 REAL: Final = build_registry(LIMITS)
@@ -150,6 +157,18 @@ def _asked(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
         for one in (before, after)
     )
     return [one.says for one in find_additions(was, now) if one.kind == "approval"]
+
+
+def test_granted_capabilities_are_named_by_their_labels_except_connected_tools() -> None:
+    own = _capability("notes.read")
+    tool = _capability("shop.read", toolset=Toolset.CONNECTED)
+    words = _words(replace(own, description="Read notes\n\nAll of them."), tool)
+    grants = (Grant("notes.read"), Grant("shop.read"), Grant("not.there"))
+    traits = read_traits(_document(), grants, words)
+    assert traits.labels == {"notes.read": "Read notes"}
+    assert read_stored_traits(traits.as_dict(), _document()) == traits
+    before = {key: one for key, one in traits.as_dict().items() if key != "labels"}
+    assert read_stored_traits(before, _document()).labels == {}
 
 
 def test_nobody_is_asked_about_a_pure_step_in_front_of_an_approval() -> None:

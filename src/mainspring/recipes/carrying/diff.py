@@ -184,5 +184,9 @@ def _read_stand_in_authority(
     if not report.ok:
         return report.findings[0]
     return read_authority(
-        report.accepted().as_dict(), report.grants, limits, pure=report.traits.pure
+        report.accepted().as_dict(),
+        report.grants,
+        limits,
+        pure=report.traits.pure,
+        labels=report.traits.labels,
     )

@@ -56,6 +56,7 @@ async def keep_local_session(services: ApplicationServices) -> None:
     """
     import asyncio
 
+    from mainspring.store.audit import AuditRecord, append_audit
     from mainspring.workspace.automations import FIRST_MEMBER
     from mainspring.workspace.people.sessions import end_session, find_session, start_session
 
@@ -67,6 +68,11 @@ async def keep_local_session(services: ApplicationServices) -> None:
         if found is None or found.role is not Role.OWNER or not found.administrator:
             await end_session(tx, FIRST_MEMBER, session_id)
             return
+        detail = {"by": "data_folder"}
+        entry = AuditRecord(
+            services.workspace_id, "member", FIRST_MEMBER, "sign_in", str(session_id), detail
+        )
+        await append_audit(tx, [entry])
     try:
         await asyncio.to_thread(
             write_private, services.settings.home / _FILE, f"{plain}\n".encode()

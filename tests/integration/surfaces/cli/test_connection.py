@@ -27,7 +27,7 @@ from mainspring.surfaces.cli.running_server import find_own_server, hold_data_fo
 from mainspring.surfaces.cli.server_presence import expected_address
 from mainspring.surfaces.services import ApplicationServices
 from mainspring.workspace.automations import FIRST_MEMBER
-from mainspring.workspace.people.sessions import end_sessions, has_session
+from mainspring.workspace.people.sessions import end_sessions, find_session, has_session
 from mainspring.workspace.tokens import TokenLimits, make_token
 from tests.integration.surfaces.cli.conftest import Command
 from tests.kit.api import Api, served
@@ -94,6 +94,18 @@ async def test_the_first_command_keeps_a_session_and_the_next_asks_the_server(
     # The sign-in link of the owner is still offered: nobody signed in at a browser.
     async with api.application.database.acquire() as connection:
         assert not await has_session(connection, FIRST_MEMBER)
+
+
+async def test_the_kept_session_is_in_the_audit_log(api: Api, session: str) -> None:
+    async with api.application.database.acquire() as connection:
+        found = await find_session(connection, session, kind="terminal")
+        rows = await connection.fetch(
+            "SELECT workspace_id, actor_kind, actor_id, subject, detail FROM audit_log "
+            "WHERE action = 'sign_in'"
+        )
+    assert found is not None
+    space, by = api.application.workspace_id, {"by": "data_folder"}
+    assert [tuple(row) for row in rows] == [(space, "member", FIRST_MEMBER, str(found.id), by)]
 
 
 @pytest.mark.parametrize(
