@@ -57,7 +57,7 @@ _EPOCHS = """
 """
 _ARMED = """
     SELECT id, automation_id, type, config, inputs, armed_at FROM triggers
-    WHERE workspace_id = $1 AND type IN ('event', 'board_change', 'page_ingested')
+    WHERE workspace_id = $1 AND type IN ('event', 'board_change', 'page_ingested', 'chat_message')
       AND armed_at IS NOT NULL
 """
 
