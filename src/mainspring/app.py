@@ -74,8 +74,8 @@ from mainspring.store.wakeups import (
 )
 from mainspring.surfaces.mcp.in_process import InProcessMcp
 from mainspring.surfaces.services import ApplicationServices
-from mainspring.triggers.chat_replies import ChatReplies
 from mainspring.triggers.alerts import AlertMailer, FailureAlerts, mails
+from mainspring.triggers.chat_replies import ChatReplies
 from mainspring.triggers.housekeeping import Housekeeper
 from mainspring.triggers.log_reader import EventLogReader
 from mainspring.triggers.matcher import EventMatcher

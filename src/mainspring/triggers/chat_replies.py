@@ -33,7 +33,7 @@ from mainspring.runs.rows import Hook, no_hook
 from mainspring.store.database import is_lost_connection
 from mainspring.store.database_errors import log_and_convert_error
 from mainspring.workspace import chats
-from mainspring.workspace.accounts.rows import find_account
+from mainspring.workspace.accounts import rows
 from mainspring.workspace.alerts import Alert, post_alert
 from mainspring.workspace.chats import ChatAnswer
 
@@ -185,8 +185,8 @@ class ChatReplies:
         """The connection that received the message: an answer never goes over another one."""
         integration = self._lines.named(answer.via)
         async with self._database.acquire() as connection:
-            row = await find_account(connection, answer.workspace_id, answer.connection_id)
-        if row is None or row.state != "ready":
+            row = await rows.find(connection, answer.workspace_id, answer.connection_id)
+        if row.state != "ready":
             raise NotFound(f"{integration.name} is not connected any more.", code="not_connected")
         if integration.chat is None:
             raise Conflict(f"{integration.name} cannot answer chats.", code="no_chat")

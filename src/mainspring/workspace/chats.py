@@ -117,7 +117,10 @@ _LOST = f"""
 """
 _OWN = " WHERE workspace_id = $1 AND id = $2 AND lease = $3"
 _TEXT = f"UPDATE chat_answers SET text = $4{_OWN} AND state = 'due' RETURNING id"
-_SENDING = f"UPDATE chat_answers SET state = 'sending'{_OWN} AND state = 'due' RETURNING id"
+_SENDING = f"""
+    UPDATE chat_answers SET state = 'sending', leased_until = now() + interval '5 minutes'{_OWN}
+      AND state = 'due' RETURNING id
+"""
 _PART = f"""
     UPDATE chat_answers SET parts_sent = parts_sent + 1, tries = 0,
         state = CASE WHEN $4 THEN 'sent' ELSE 'due' END,

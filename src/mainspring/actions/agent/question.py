@@ -19,8 +19,13 @@ from mainspring.actions.agent.prompts import (
     format_unknown_tool,
     format_value,
 )
-from mainspring.contracts.capability import Annotations, Audience, Capability, Effect
-from mainspring.contracts.capability import build_capability
+from mainspring.contracts.capability import (
+    Annotations,
+    Audience,
+    Capability,
+    Effect,
+    build_capability,
+)
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.errors import (
     BudgetExceeded,
@@ -169,9 +174,7 @@ class _Conversation:
             self.messages.append(
                 ModelMessage("assistant", reply.text or "…", calls=reply.calls, kept=reply.kept)
             )
-            results = [
-                await self._look_up(call, place) for place, call in enumerate(reply.calls)
-            ]
+            results = [await self._look_up(call, place) for place, call in enumerate(reply.calls)]
             text = "" if results else "Answer with text."
             if number == MOST_TURNS - 1:
                 text = _LAST
@@ -226,6 +229,7 @@ class _Conversation:
 
 def question_capability(answering: QuestionAnswering) -> Capability:
     """The capability ``answer_question``."""
+
     async def answer(ctx: CallContext, arguments: Mapping[str, Any]) -> dict[str, Any]:
         return await answering.answer(ctx, arguments["question"], arguments.get("history", ()))
 

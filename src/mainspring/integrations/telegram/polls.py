@@ -1,7 +1,7 @@
 """Telegram poll: messages, codes that link a chat, and button presses.
 
-The owner's texts in their linked chat become pages. Telegram deletes updates when the next poll passes a later
-offset, which is stored in the transaction that stored the updates.
+The owner's texts in their linked chat become pages. Telegram deletes updates when the next poll
+passes a later offset, which is stored in the transaction that stored the updates.
 """
 
 from __future__ import annotations
