@@ -372,10 +372,10 @@ def _compare_answers(
 
 
 def _get_answered_callers(one: EnabledTrigger) -> tuple[str | None, bytes]:
-    """How callers of a webhook authenticate, or who writes where; and what they get."""
+    """How callers of a webhook authenticate, or the provider of a chat; and what they get."""
     if one.type == CHAT_MESSAGE:
-        place = [one.config.get(name) for name in ("via", "channel", "who")]
-        return _get_answer_mode(one), encode_canonical(place)
+        # Who writes where is compared with the trigger itself.
+        return _get_answer_mode(one), encode_canonical(one.config.get("via"))
     return _get_answer_mode(one), encode_canonical(one.config.get("auth"))
 
 

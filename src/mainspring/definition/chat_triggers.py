@@ -19,7 +19,19 @@ LINKED: Final = "linked_members"
 ANYONE: Final = "anyone_in_channel"
 SENDERS: Final = (LINKED, ANYONE)
 # The providers whose messages arrive here, by name.
-PROVIDERS: Final[Mapping[str, str]] = {"telegram": "Telegram", "slack": "Slack"}
+PROVIDERS: Final[Mapping[str, str]] = {"telegram": "Telegram"}
+# The providers whose messages are only read at an interval: why, and the event of those reads.
+_ONLY_READ: Final[Mapping[str, tuple[str, str]]] = {
+    "slack": (
+        "Messages of Slack are not received as they are written yet",
+        "slack.message_posted",
+    ),
+    "discord": (
+        "Discord delivers messages only over a gateway connection, which this installation does "
+        "not keep",
+        "discord.message_posted",
+    ),
+}
 _KINDS: Final = ("command", "prefix", "mention", "regex")
 
 
@@ -60,14 +72,14 @@ def build_chat_filter(config: Mapping[str, Any]) -> dict[str, Any]:
 
 def check_chat_config(config: Mapping[str, Any], at: str, limits: Limits) -> Iterator[Finding]:
     """What the schema cannot say."""
-    if config.get("via") == "discord":
+    if str(config.get("via")) in _ONLY_READ:
+        why, event = _ONLY_READ[str(config["via"])]
         yield Finding(
             join_pointer(at, "via"),
-            "Discord delivers messages only over a gateway connection, which this installation "
-            "does not keep, so a message there cannot start a run at once.",
+            f"{why}, so a message there cannot start a run at once.",
             "chat_not_received",
-            "Use an event trigger with discord.message_posted, which reads a followed channel at "
-            "an interval, or use telegram or slack.",
+            f"Use an event trigger with {event}, which reads followed channels at an interval, or "
+            "use telegram.",
         )
     match = config.get("match")
     given = [kind for kind in _KINDS if isinstance(match, Mapping) and kind in match]

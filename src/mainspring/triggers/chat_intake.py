@@ -17,8 +17,9 @@ from uuid import UUID
 from mainspring.contracts.chat import CHAT_EVENT
 from mainspring.contracts.errors import Invalid, Problem
 from mainspring.contracts.limits import Limits
-from mainspring.definition.chat_triggers import BY_STEP, CHAT_MESSAGE, NO_ANSWER
+from mainspring.definition.chat_triggers import CHAT_MESSAGE, NO_ANSWER
 from mainspring.definition.filters import FilterIndex
+from mainspring.definition.webhook_callers import BY_STEP
 from mainspring.runs.dispatch import DispatchResult
 from mainspring.runs.rows import FINAL
 from mainspring.triggers.presets import listens_to
@@ -48,9 +49,7 @@ NOT_LINKED: Final = (
     "This bot answers a member of a Mainspring workspace, and this chat is not linked. If it is "
     "your bot, open Integrations → Telegram in Mainspring, choose Link chat, and press Start here."
 )
-TOO_MANY: Final = (
-    f"That is more than {MOST_CONVERSATIONS} questions in an hour. Ask again later."
-)
+TOO_MANY: Final = f"That is more than {MOST_CONVERSATIONS} questions in an hour. Ask again later."
 ONLY_TEXT: Final = "I can only read text. Write your question."
 
 

@@ -18,17 +18,16 @@ CONFIG_SCHEMA: Final[dict[str, Any]] = {
     "properties": {
         "via": {
             "title": "Provider",
-            "description": "Where the message is written. Messages of Discord are not received.",
+            "description": "Where the message is written. Messages of Slack and Discord are not received "
+            "yet; event triggers read them at an interval.",
             "enum": ["telegram", "slack", "discord"],
         },
         "channel": {
             "title": "Chat or channel",
-            "description": "Only messages in this chat, by its id, such as C0123456789 or "
-            "-1001234567890. Left out: private chats with the bot.",
+            "description": "Only messages in this chat, by its id, such as -1001234567890. Left out: private chats with the bot.",
             "type": "string",
             "pattern": "^(-?[0-9]{1,20}|[A-Z][A-Z0-9]{1,31})$",
-            "x-mainspring-says": "A chat is named by its id, such as -1001234567890 in Telegram "
-            "or C0123456789 in Slack.",
+            "x-mainspring-says": "A chat is named by its id, such as -1001234567890 in Telegram.",
         },
         "match": {
             "title": "Text",
@@ -81,10 +80,10 @@ CONFIG_SCHEMA: Final[dict[str, Any]] = {
     "$defs": FILTER_SCHEMA["$defs"],
     "examples": [
         {"via": "telegram", "match": {"command": "/standup"}},
-        {"via": "slack", "channel": "C0123456789", "match": {"mention": True}},
+        {"via": "telegram", "channel": "-1001234567890", "match": {"mention": True}},
         {
-            "via": "slack",
-            "channel": "C0123456789",
+            "via": "telegram",
+            "channel": "-1001234567890",
             "who": "anyone_in_channel",
             "match": {"prefix": "deploy "},
             "respond": "by_step",

@@ -128,8 +128,7 @@ class QuestionAnswering:
     async def _list_models(self, ctx: CallContext) -> list[str]:
         """The models to ask, in order: the usual one, then that of each other connection."""
         assert self._database is not None
-        async with self._database.acquire() as connection:
-            reached = await list_reachable_connections(connection, ctx.actor.workspace_id)
+        reached = await list_reachable_connections(self._database, ctx.actor.workspace_id)
         first = ctx.model
         if not reached:
             return [first]
