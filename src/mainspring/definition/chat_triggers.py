@@ -56,7 +56,9 @@ def build_chat_filter(config: Mapping[str, Any]) -> dict[str, Any]:
     if config.get("who", LINKED) != ANYONE:
         wanted["sender.linked"] = {"equals": True}
     match = config.get("match")
-    for kind in _KINDS if isinstance(match, Mapping) else ():
+    if not isinstance(match, Mapping):
+        return wanted
+    for kind in _KINDS:
         if kind not in match:
             continue
         value = match[kind]

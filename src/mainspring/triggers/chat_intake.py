@@ -90,9 +90,9 @@ async def record_chat_messages(
             if request.trigger_type == CHAT_MESSAGE and request.key == message.key
         ]
         for request, result in started:
-            await _queue_run_answer(
-                tx, message, request, result, answers.get(request.trigger_id or row_id, NO_ANSWER)
-            )
+            if request.trigger_id is not None:
+                answer = answers.get(request.trigger_id, NO_ANSWER)
+                await _queue_run_answer(tx, message, request, result, answer)
         if not started and message.via == _CONVERSES and message.chat_kind == "private":
             await _answer_directly(tx, message, row_id, event.payload, limits)
 

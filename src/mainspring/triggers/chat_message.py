@@ -24,7 +24,8 @@ CONFIG_SCHEMA: Final[dict[str, Any]] = {
         },
         "channel": {
             "title": "Chat or channel",
-            "description": "Only messages in this chat, by its id, such as -1001234567890. Left out: private chats with the bot.",
+            "description": "Only messages in this chat, by its id, such as -1001234567890. "
+            "Left out: private chats with the bot.",
             "type": "string",
             "pattern": "^(-?[0-9]{1,20}|[A-Z][A-Z0-9]{1,31})$",
             "x-mainspring-says": "A chat is named by its id, such as -1001234567890 in Telegram.",

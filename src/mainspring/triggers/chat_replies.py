@@ -257,7 +257,10 @@ class ChatReplies:
         unsent = not sending or problem.unsent is True
         async with self._database.transaction() as tx:
             if unsent and problem.retryable and answer.tries + 1 < chats.TRIES:
-                seconds = min(problem.retry_after or 2.0 ** (answer.tries + 1), _LONGEST_PAUSE)
+                wanted = problem.retry_after
+                seconds = min(
+                    2.0 ** (answer.tries + 1) if wanted is None else wanted, _LONGEST_PAUSE
+                )
                 await chats.retry_answer(tx, answer, timedelta(seconds=seconds), problem)
                 return
             await chats.end_answer(tx, answer, "failed" if unsent else "unknown", problem)

@@ -163,7 +163,8 @@ class ReceivedMessage:
     @property
     def key(self) -> str:
         """The dedup key of the message and a trigger."""
-        return f"chat:{self.connection_id}:{self.chat_id}:{self.message_id}"
+        # An event set it off, and the firings of events have an index.
+        return f"event:chat:{self.connection_id}:{self.chat_id}:{self.message_id}"
 
 
 @dataclass(frozen=True, slots=True)

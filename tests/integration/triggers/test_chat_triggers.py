@@ -17,14 +17,17 @@ from mainspring.contracts.context import Actor
 from mainspring.contracts.roles import Role
 from mainspring.gate.callers import CapabilityCaller
 from mainspring.gate.prompting.chat_linking import link_chat
+from mainspring.store.events import EventTable
 from mainspring.triggers.chat_intake import (
     FORGOTTEN,
     MOST_CONVERSATIONS,
     NOT_LINKED,
     TOO_MANY,
     WELCOME,
+    build_dedup_key,
 )
 from mainspring.triggers.chat_replies import NO_MODEL_TEXT, ChatReplies
+from mainspring.triggers.event_consumers import list_event_consumers
 from mainspring.workspace.automations import FIRST_MEMBER, set_state
 from tests.kit.bench import Bench, document, step
 from tests.kit.events import match_all
@@ -82,8 +85,8 @@ class World:
                 "admin_set_model_price",
                 self.bench.operator,
                 model=f"{name}/{name}-model",
-                input_usd_per_million="1",
-                output_usd_per_million="2",
+                input_usd_per_million=1,
+                output_usd_per_million=2,
             )
 
     async def listen(self, config: Mapping[str, Any], *plan: Any, name: str = "listener") -> UUID:
@@ -209,8 +212,23 @@ async def test_an_update_that_is_delivered_twice_starts_one_run(world: World) ->
     # After a week without updates, Telegram numbers them anew.
     world.telegram.updates = {700: {**update, "update_id": 700}}
     await world.receive()
-    assert len(await world.runs()) == 1
+    (run,) = await world.runs()
     assert await world.states() == ["waiting"]
+    # Both events show the run that the message started.
+    application = world.bench.application
+    rows = await application.database.fetch(
+        "SELECT id FROM events WHERE type = 'telegram.chat_message'"
+    )
+    assert len(rows) == 2
+    for row in rows:
+        async with application.database.acquire() as connection:
+            event = await EventTable(application.limits).one(
+                connection, application.workspace_id, row["id"]
+            )
+            found = await list_event_consumers(
+                connection, application.workspace_id, event.id, build_dedup_key(event)
+            )
+        assert [one["run_id"] for one in found] == [run["id"]]
 
 
 async def test_a_crash_between_sending_and_recording_never_sends_twice(world: World) -> None:
