@@ -18,8 +18,8 @@ CONFIG_SCHEMA: Final[dict[str, Any]] = {
     "properties": {
         "via": {
             "title": "Provider",
-            "description": "Where the message is written. Messages of Slack and Discord are not received "
-            "yet; event triggers read them at an interval.",
+            "description": "Where the message is written. Messages of Slack and Discord are not "
+            "received yet; event triggers read them at an interval.",
             "enum": ["telegram", "slack", "discord"],
         },
         "channel": {
