@@ -27,8 +27,7 @@ _ONLY_READ: Final[Mapping[str, tuple[str, str]]] = {
         "slack.message_posted",
     ),
     "discord": (
-        "Discord delivers messages only over a gateway connection, which this installation does "
-        "not keep",
+        "Discord delivers messages only over a gateway, which this installation does not use",
         "discord.message_posted",
     ),
 }
