@@ -168,4 +168,3 @@ def _id_in(held: Mapping[str, Any], name: str) -> int | None:
     one = held.get(name)
     found = one.get("id") if isinstance(one, Mapping) else None
     return found if is_number(found) else None
-
