@@ -75,6 +75,7 @@ from mainspring.store.wakeups import (
 from mainspring.surfaces.mcp.in_process import InProcessMcp
 from mainspring.surfaces.services import ApplicationServices
 from mainspring.triggers.alerts import AlertMailer, FailureAlerts, mails
+from mainspring.triggers.chat_replies import ChatReplies
 from mainspring.triggers.housekeeping import Housekeeper
 from mainspring.triggers.log_reader import EventLogReader
 from mainspring.triggers.matcher import EventMatcher
@@ -261,6 +262,7 @@ def build_application(
             gate.models,
             preflight,
         )
+        words.question_answering.open(gate, database)
         words.mcp_connection_service.open(
             database, vault, outside, clock, limits, settings.address, natives=words
         )
@@ -419,6 +421,18 @@ def build_poller(application: Application) -> Poller:
     )
 
 
+def build_chat_replies(application: Application, lines: AccountConnections) -> ChatReplies:
+    """Answers chat messages once its ``run`` is awaited."""
+    return ChatReplies(
+        application.database,
+        application.gate,
+        lines,
+        application.run_waiter,
+        application.clock,
+        application.settings.address,
+    )
+
+
 # The poll interval of event consumers that notify people.
 _EVENT_POLL_SECONDS = 0.25
 
@@ -463,6 +477,7 @@ async def run_background_loops(application: Application, stop: asyncio.Event) ->
             spacing=_EVENT_POLL_SECONDS,
         ).run
         duties["answers"] = answers.run
+        duties["chats"] = build_chat_replies(application, application.account_connections).run
     told = application.telemetry.opened()
     if told is not None:
         duties["numbers"] = InstallationTelemetry(told, database).run

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from mainspring.actions.agent.capability import build_agent_capability
+from mainspring.actions.agent.question import QuestionAnswering, question_capability
 from mainspring.actions.script.runner import ScriptRunner
 from mainspring.actions.vocabulary import build_actions
 from mainspring.authoring.capabilities import authoring_capabilities
@@ -114,10 +115,12 @@ class ApplicationRegistry(Registry):
         mcp_connection_service: McpConnectionService,
         account_connection_service: AccountConnectionService,
         automations: BuiltInAutomations,
+        question_answering: QuestionAnswering,
         **words: Any,
     ) -> None:
         super().__init__(**words)
         self.studio = studio
+        self.question_answering = question_answering
         self.mcp_connection_service = mcp_connection_service
         self.account_connection_service = account_connection_service
         automations.open(self)
@@ -165,7 +168,7 @@ def build_registry(
     shelf = tuple(one.name_products() for one in (*load_integrations(given), *integrations))
     events = _event_types(shelf)
     installs, automations = InstalledIntegrations(shelf, limits), BuiltInAutomations(limits)
-    mcp_connections = McpConnectionService()
+    mcp_connections, questions = McpConnectionService(), QuestionAnswering()
     studio = AuthoringService(limits, given.address, TextSimilarity(embedder))
     account_connections = _build_account_connection_service(shelf, given, studio)
     known = (
@@ -174,6 +177,7 @@ def build_registry(
         LLM_COMPLETE,
         GET_USAGE,
         build_agent_capability(limits),
+        question_capability(questions),
         POST_NOTIFICATION,
         *workspace_capabilities.capabilities(limits, {entry.type for entry in events}),
         *page_capabilities.capabilities(limits, embedder, ActionPages(installs.pages())),
@@ -210,6 +214,7 @@ def build_registry(
         mcp_connections,
         account_connections,
         automations,
+        questions,
         actions=(*_actions(shelf, limits, script_runner), *actions),
         capabilities=_add_draft_capabilities(known, given),
         triggers=(

@@ -43,6 +43,10 @@ class TelegramDouble(ScriptedDouble):
     # The address of a webhook, and whether another program asks for the updates of this bot.
     webhook: str = ""
     polled_elsewhere: bool = False
+    # Chats in which the bot may write, by id, with the topics of each.
+    chats: dict[str, set[int]] = field(default_factory=lambda: {CHAT: set()})
+    # The chats in which "typing" was shown.
+    typing: list[str] = field(default_factory=list)
 
     def _respond(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
         target = urlsplit(head.split(b" ", 2)[1].decode())
@@ -53,6 +57,7 @@ class TelegramDouble(ScriptedDouble):
             "getUpdates": self._came,
             "editMessageText": self._edited,
             "answerCallbackQuery": self._answered,
+            "sendChatAction": self._acted,
         }
         if not bot.startswith("bot") or len(method) != 1 or method[0] not in ways:
             return refusal(404, "Not Found")
@@ -72,16 +77,32 @@ class TelegramDouble(ScriptedDouble):
         """Somebody writes to the bot, in the private chat of theirs."""
         who = {"id": user, "is_bot": False, "first_name": "Ada"}
         chat = {"id": user, "type": "private", "first_name": "Ada"}
-        number = 900 + len(self.updates)
-        self.came(
-            message={
-                "message_id": number,
-                "from": who,
-                "chat": chat,
-                "date": 1_785_578_400,
-                "text": text,
-            },
-        )
+        self.chats.setdefault(str(user), set())
+        self.posted(chat, who, text=text)
+
+    def wrote_in_group(
+        self, text: str, *, group: int, user: int = int(CHAT), topic: int | None = None
+    ) -> None:
+        """Somebody writes in a group that the bot is in, perhaps in one of its topics."""
+        who = {"id": user, "is_bot": False, "first_name": "Ada"}
+        chat = {"id": group, "type": "supergroup", "title": "Team", "is_forum": topic is not None}
+        topics = self.chats.setdefault(str(group), set())
+        more: dict[str, Any] = {}
+        if topic is not None:
+            topics.add(topic)
+            more = {"message_thread_id": topic, "is_topic_message": True}
+        self.posted(chat, who, text=text, **more)
+
+    def posted(self, chat: dict[str, Any], who: dict[str, Any], **content: Any) -> None:
+        """A message of any content."""
+        message = {
+            "message_id": 900 + len(self.updates),
+            "from": who,
+            "chat": chat,
+            "date": 1_785_578_400,
+            **content,
+        }
+        self.came(message=message)
 
     def pressed(self, data: str, *, user: int = int(CHAT), message: int = 101) -> None:
         """Somebody presses a button under a message in their chat."""
@@ -134,23 +155,55 @@ class TelegramDouble(ScriptedDouble):
         self.spinning.remove(arguments["callback_query_id"])
         return _done(True)
 
+    def _acted(self, arguments: dict[str, Any]) -> bytes:
+        if arguments.get("action") != "typing":
+            return refusal(400, "Bad Request: wrong parameter action in request")
+        wrong = self._place_refusal(arguments)
+        if wrong is not None:
+            return wrong
+        self.typing.append(str(arguments["chat_id"]))
+        return _done(True)
+
+    def _place_refusal(self, arguments: dict[str, Any]) -> bytes | None:
+        """What is wrong with the chat or the topic; None: the bot may write there."""
+        topics = self.chats.get(str(arguments.get("chat_id")))
+        if topics is None:
+            return refusal(400, "Bad Request: chat not found")
+        topic = arguments.get("message_thread_id")
+        if topic is not None and topic not in topics:
+            return refusal(400, "Bad Request: message thread not found")
+        return None
+
+    def _can_reply(self, arguments: dict[str, Any], reply: dict[str, Any]) -> bool:
+        numbers = {
+            one["message"]["message_id"]
+            for one in self.updates.values()
+            if str(one.get("message", {}).get("chat", {}).get("id")) == str(arguments["chat_id"])
+        }
+        there = reply.get("message_id") in numbers
+        return there or reply.get("allow_sending_without_reply") is True
+
     def _edited(self, arguments: dict[str, Any]) -> bytes:
         self.edits.append(arguments)
         return _done({"message_id": arguments["message_id"], "text": arguments["text"]})
 
     def _sent(self, arguments: dict[str, Any]) -> bytes:
         text = str(arguments.get("text", ""))
-        if str(arguments.get("chat_id")) != CHAT:
-            return refusal(400, "Bad Request: chat not found")
+        wrong = self._place_refusal(arguments)
+        if wrong is not None:
+            return wrong
         if not text.strip():
             return refusal(400, "Bad Request: message text is empty")
-        if len(text) > 4096:
+        if len(text.encode("utf-16-le")) // 2 > 4096:
             return refusal(400, "Bad Request: message is too long")
+        reply = arguments.get("reply_parameters")
+        if reply is not None and not self._can_reply(arguments, reply):
+            return refusal(400, "Bad Request: message to be replied not found")
         self.messages.append(arguments)
         output = {
             "message_id": 100 + len(self.messages),
             "from": {"id": int(TOKEN.partition(":")[0]), "is_bot": True, "first_name": "Nudge"},
-            "chat": {"id": int(CHAT), "first_name": "Ada", "type": "private"},
+            "chat": {"id": int(arguments["chat_id"]), "first_name": "Ada", "type": "private"},
             "date": 1_785_578_400,
             "text": text.strip(),
         }

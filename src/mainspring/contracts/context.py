@@ -216,6 +216,8 @@ class Account:
     # The settings of the connection, such as the server of a mailbox.
     settings: Mapping[str, Any] = field(default_factory=dict)
     scopes: frozenset[str] = frozenset()
+    # The member who holds it.
+    owner_id: UUID | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mainspring.contracts.action import Action
 from mainspring.contracts.capability import Capability
+from mainspring.contracts.chat import ChatChannel
 from mainspring.contracts.event import EventType
 
 if TYPE_CHECKING:
@@ -305,6 +306,7 @@ class Integration:
     adapters: tuple[Adapter, ...] = ()
     prompter: Prompter | None = None
     interactions: Interactions | None = None
+    chat: ChatChannel | None = None
     # Identifies the account of a connection, such as its address: called when a connection is made
     # and when it is tested. Raises a problem when the connection does not work.
     account: Callable[[CallContext], Awaitable[str]] = _unknown_account

@@ -42,6 +42,13 @@ from mainspring.definition.approval import (
     read_written_grants,
 )
 from mainspring.definition.authority_text import bounds_words
+from mainspring.definition.chat_triggers import (
+    CHAT_MESSAGE,
+    NO_ANSWER,
+    build_chat_filter,
+    describe_chat_trigger,
+    read_chat_answer,
+)
 from mainspring.definition.grants import find_missing_grants
 from mainspring.definition.hosts import parse_template_host
 from mainspring.definition.json_schema.formats import is_timezone
@@ -357,16 +364,25 @@ def _compare_answers(
             known[callers] -= 1
             continue
         shown = "the output of the run" if mode == WHEN_DONE else "what a step answers"
+        if one.type == CHAT_MESSAGE:
+            yield f"{one.pointer}/config/respond", f"Its chat messages{now} get {shown}."
+            return
         yield f"{one.pointer}/config/respond", f"Callers of its webhook{now} get {shown}."
         return
 
 
 def _get_answered_callers(one: EnabledTrigger) -> tuple[str | None, bytes]:
-    """How callers of a webhook authenticate, and what they get."""
+    """How callers of a webhook authenticate, or the provider of a chat; and what they get."""
+    if one.type == CHAT_MESSAGE:
+        # Who writes where is compared with the trigger itself.
+        return _get_answer_mode(one), encode_canonical(one.config.get("via"))
     return _get_answer_mode(one), encode_canonical(one.config.get("auth"))
 
 
 def _get_answer_mode(one: EnabledTrigger) -> str | None:
+    if one.type == CHAT_MESSAGE:
+        answer = read_chat_answer(one.config)
+        return None if answer == NO_ANSWER else answer
     policy = read_answer_policy(one.config)
     return policy.mode if one.type == _WEBHOOK and policy.waits else None
 
@@ -524,6 +540,8 @@ def _opens(known: EnabledTrigger, one: EnabledTrigger) -> bool:
         return is_same_value(_auth(known), _auth(one)) or _auth(known) is None
     if one.type in POLL_TYPES:
         return _opens_poll(known, one)
+    if one.type == CHAT_MESSAGE:
+        return _opens_chat(known, one)
     # Each setting of these only leaves out: what has all of them, as they were, hears no more.
     return all(
         key in one.config and _hears(value, one.config[key]) for key, value in known.config.items()
@@ -589,6 +607,14 @@ def _describe_poll_start(one: EnabledTrigger, now: str) -> str:
     return (
         f"It{now} starts by a poll. {said[:1].upper()}{said[1:]}{limit}."
         f"{first if one.config.get('first_look') == 'fire' else ''}"
+def _opens_chat(known: EnabledTrigger, one: EnabledTrigger) -> bool:
+    """Whether every message that starts it here could start it there already."""
+    if known.config.get("via") != one.config.get("via"):
+        return False
+    heard, hears = build_chat_filter(known.config), build_chat_filter(one.config)
+    heard["filters"], hears["filters"] = known.config.get("filters"), one.config.get("filters")
+    return all(
+        value is None or is_same_value(value, hears.get(key)) for key, value in heard.items()
     )
 
 
@@ -628,6 +654,8 @@ def _describe_trigger(one: EnabledTrigger, before: Sequence[EnabledTrigger], now
         return f"It{now} starts when the board {board} changes{_only(one, 'board_id')}."
     if one.type == "page_ingested":
         return f"It{now} starts when a page is written{_only(one)}."
+    if one.type == CHAT_MESSAGE:
+        return f"It{now} starts when {describe_chat_trigger(one.config, quote_name)}."
     if one.type in POLL_TYPES:
         return _describe_poll_start(one, now)
     return f"It{now} starts by a trigger of the type {quote_name(one.type)}."

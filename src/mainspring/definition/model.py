@@ -39,6 +39,7 @@ TriggerType = Literal[
     "event",
     "board_change",
     "page_ingested",
+    "chat_message",
     "poll",
     "rss_item",
     "url_changed",

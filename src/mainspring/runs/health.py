@@ -89,7 +89,8 @@ _VITALS = """
         -- Triggers listen and nobody has ever read the log for them.
         CASE WHEN NOT EXISTS (SELECT 1 FROM mark) THEN (
             SELECT extract(epoch FROM now() - armed_at) FROM triggers
-            WHERE type IN ('event', 'board_change', 'page_ingested') AND armed_at IS NOT NULL
+            WHERE type IN ('event', 'board_change', 'page_ingested', 'chat_message')
+              AND armed_at IS NOT NULL
             ORDER BY armed_at LIMIT 1
         ) END AS unheard_seconds
 """

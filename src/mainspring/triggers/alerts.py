@@ -368,5 +368,6 @@ _STARTED: Final = {
     "event": "started by an event",
     "board_change": "started by a board change",
     "page_ingested": "started by a page change",
+    "chat_message": "started by a chat message",
     **dict.fromkeys(POLL_TYPES, "started by its poll"),
 }

@@ -20,14 +20,18 @@ _CONSUMED = """
         SELECT automation_id, status, reason FROM runs
         WHERE workspace_id = f.workspace_id AND id = f.run_id LIMIT 1
     ) AS r ON true
-    WHERE f.workspace_id = $1 AND f.key = $2 AND f.key LIKE 'event:%'
+    WHERE f.workspace_id = $1 AND f.key = ANY($2::text[]) AND f.key LIKE 'event:%'
     ORDER BY f.run_id
 """
 
 
 async def list_event_consumers(
-    tx: Transaction, workspace_id: UUID, event_id: UUID
+    tx: Transaction, workspace_id: UUID, event_id: UUID, message_key: str | None = None
 ) -> list[dict[str, Any]]:
-    """The triggers that an event fired, each with its run and, if it did not run, the reason."""
-    rows = await tx.fetch(_CONSUMED, workspace_id, event_key(event_id))
+    """The triggers that an event fired, each with its run and, if it did not run, the reason.
+
+    ``message_key``: of the chat message that the event is about.
+    """
+    keys = [event_key(event_id)] + ([] if message_key is None else [message_key])
+    rows = await tx.fetch(_CONSUMED, workspace_id, keys)
     return [dict(row) for row in rows]

@@ -25,11 +25,13 @@ from uuid import UUID
 from mainspring.contracts.errors import InternalError, Problem, describe_for_log
 from mainspring.contracts.event import Event, EventLog, EventLogEntry
 from mainspring.contracts.limits import Limits
+from mainspring.definition.chat_triggers import CHAT_MESSAGE, NO_ANSWER, read_chat_answer
 from mainspring.definition.filters import FilterIndex
 from mainspring.runs.dispatch import Dispatcher, DispatchResult
 from mainspring.runs.run_requests import RunRequest, trials_among
 from mainspring.store.database import Database
 from mainspring.store.wakeups import WakeupListener
+from mainspring.triggers.chat_intake import build_dedup_key, record_chat_messages
 from mainspring.triggers.log_reader import (
     EventLogReader,
     Handle,
@@ -57,7 +59,7 @@ _EPOCHS = """
 """
 _ARMED = """
     SELECT id, automation_id, type, config, inputs, armed_at FROM triggers
-    WHERE workspace_id = $1 AND type IN ('event', 'board_change', 'page_ingested')
+    WHERE workspace_id = $1 AND type IN ('event', 'board_change', 'page_ingested', 'chat_message')
       AND armed_at IS NOT NULL
 """
 
@@ -73,6 +75,8 @@ class ArmedTrigger:
     filters: Mapping[str, Any]
     inputs: Mapping[str, Any]
     armed_at: datetime
+    # When the sender of a chat message gets an answer.
+    answer: str = NO_ANSWER
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,15 +184,23 @@ class EventMatcher:
         """Fire the matches of a batch, in the batch's own transaction."""
         if await _epochs(tx, {event.workspace_id for event in events}) != matched.epochs:
             raise StalePreparation
-        made: list[DispatchResult | Problem] = []
         fired = {
             space: await self._requests(tx, space, found)
             for space, found in sorted(matched.found.items())
         }
+        results: list[tuple[RunRequest, DispatchResult | Problem]] = []
         # All triggers are locked before the first lane: the lock order is the same everywhere.
         for requests in fired.values():
             if requests:
-                made += await self._dispatcher.take(tx, requests)
+                taken = await self._dispatcher.take(tx, requests)
+                results += zip(requests, taken, strict=True)
+        answers = {
+            match.trigger.id: match.trigger.answer
+            for found in matched.found.values()
+            for match in found
+        }
+        await record_chat_messages(tx, events[: matched.done], results, answers, self._limits)
+        made = [result for _, result in results]
         for problem in made:
             if isinstance(problem, Problem):
                 log.warning("Cannot start a run for an event: %s", problem.detail)
@@ -223,7 +235,9 @@ class EventMatcher:
             trigger_id=trigger.id,
             static=trigger.inputs,
             payload=event.payload,
-            key=event_key(event.id),
+            key=build_dedup_key(event) or event_key(event.id)
+            if trigger.type == CHAT_MESSAGE
+            else event_key(event.id),
             key_expires_at=event.created_at + self._kept,
             parent_id=event.run_id,
             last_fired_at=before,
@@ -254,6 +268,7 @@ class EventMatcher:
                     filters,
                     row["inputs"],
                     row["armed_at"],
+                    read_chat_answer(row["config"]) if row["type"] == CHAT_MESSAGE else NO_ANSWER,
                 )
             )
         return listening

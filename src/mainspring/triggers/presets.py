@@ -12,7 +12,9 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from mainspring.contracts.trigger import TriggerKind
+from mainspring.definition.chat_triggers import CHAT_MESSAGE, build_chat_filter
 from mainspring.definition.filters import FILTER_SCHEMA
+from mainspring.triggers import chat_message
 from mainspring.workspace.boards.events import BOARD_CHANGED, CHANGES
 
 PAGE_INGESTED: Final = "page.ingested"
@@ -154,7 +156,7 @@ PAGE_INGESTED_TRIGGER: Final = TriggerKind(
     config_schema=_PAGE_CONFIG,
     payload_schema=_PAGE_PAYLOAD,
 )
-TRIGGERS: Final = (BOARD_CHANGE, PAGE_INGESTED_TRIGGER)
+TRIGGERS: Final = (BOARD_CHANGE, PAGE_INGESTED_TRIGGER, chat_message.TRIGGER)
 
 _PRESETS: Final[Mapping[str, tuple[str, Callable[[Mapping[str, Any]], Filter]]]] = MappingProxyType(
     {
@@ -163,16 +165,19 @@ _PRESETS: Final[Mapping[str, tuple[str, Callable[[Mapping[str, Any]], Filter]]]]
     }
 )
 # Every trigger type that the matcher handles.
-LISTENING: Final = ("event", *_PRESETS)
+LISTENING: Final = ("event", CHAT_MESSAGE, *_PRESETS)
 
 
 def listens_to(trigger_type: str, config: Mapping[str, Any]) -> tuple[str, Filter]:
     """The event type of a trigger, and the filter for its payload."""
     own = dict(config.get("filters") or {})
-    if trigger_type not in _PRESETS:
+    if trigger_type == CHAT_MESSAGE:
+        event_type, wanted = f"{config['via']}.{CHAT_MESSAGE}", build_chat_filter(config)
+    elif trigger_type in _PRESETS:
+        event_type, made = _PRESETS[trigger_type]
+        wanted = made(config)
+    else:
         return str(config["event_type"]), own
-    event_type, made = _PRESETS[trigger_type]
-    wanted = made(config)
     if not own:
         return event_type, wanted
     return event_type, {"$and": [wanted, own]} if wanted else own

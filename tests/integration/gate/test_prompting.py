@@ -234,7 +234,9 @@ async def test_what_came_to_the_bot_is_read_from_its_owner_alone(world: World) -
     events = await world.bench.application.database.fetch(
         "SELECT type, payload FROM events WHERE type LIKE 'telegram.%' ORDER BY id"
     )
-    assert [row["type"] for row in events] == ["telegram.started"]
+    assert [row["type"] for row in events] == ["telegram.started", "telegram.chat_message"]
+    stranger = events[1]["payload"]
+    assert (stranger["text"], stranger["sender"]["linked"]) == ("", False)
     await world.link(**events[0]["payload"])
 
     world.telegram.wrote("Buy milk")
@@ -245,9 +247,10 @@ async def test_what_came_to_the_bot_is_read_from_its_owner_alone(world: World) -
     kinds = await world.bench.application.database.fetch(
         "SELECT type FROM events WHERE type LIKE 'telegram.%' ORDER BY id"
     )
-    assert [row["type"] for row in kinds][1:] == [
+    assert [row["type"] for row in kinds][2:] == [
         "telegram.message_received",
         "telegram.button_pressed",
+        "telegram.chat_message",
     ]
     pages = await world.bench.application.database.fetch(
         "SELECT title FROM pages WHERE type = 'telegram_message'"

@@ -182,6 +182,8 @@ export function describeTrigger(
       return t.format.onBoardChange;
     case "page_ingested":
       return t.format.onPage;
+    case "chat_message":
+      return t.format.onChat(humanize(String(config.via)));
     case "manual":
       return t.format.manually;
     default:

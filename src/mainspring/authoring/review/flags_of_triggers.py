@@ -28,7 +28,7 @@ _MOMENTS_OF_DAYS: Final = 200
 # More close pairs per day than two deliberate fire times.
 _MANY_GAPS: Final = 4
 _SELDOM: Final = 10**9
-_WAITING: Final = frozenset({"event", "board_change", "page_ingested"})
+_WAITING: Final = frozenset({"event", "board_change", "page_ingested", "chat_message"})
 _SOME_DAY: Final = datetime(2024, 1, 1, tzinfo=UTC)
 _BOARD_WRITERS: Final = frozenset(
     {

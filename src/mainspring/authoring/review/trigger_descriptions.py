@@ -11,6 +11,7 @@ from mainspring.authoring.review.definition_reader import TriggerView, listing
 from mainspring.authoring.review.quoting import join_list, plain, quote_text
 from mainspring.authoring.review.values import Names, describe_board
 from mainspring.contracts.errors import Invalid
+from mainspring.definition.chat_triggers import describe_chat_trigger
 from mainspring.definition.poll_descriptions import describe_poll
 from mainspring.definition.polls import POLL_TYPES
 from mainspring.definition.schedules import (
@@ -79,6 +80,8 @@ def describe_trigger(trigger: TriggerView, names: Names) -> str:
             return f"whenever {_event(config)} is published{_describe_filter(config)}"
         case "board_change":
             return f"whenever {_board(config, names)} changes{_describe_filter(config)}"
+        case "chat_message":
+            return f"whenever {describe_chat_trigger(config, lambda text: quote_text(text, 100))}"
         case "page_ingested":
             return f"whenever {_page(config)} is added{_describe_filter(config)}"
         case kind if kind in POLL_TYPES:

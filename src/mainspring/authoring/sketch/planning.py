@@ -35,7 +35,13 @@ from mainspring.authoring.sketch.plan import (
 from mainspring.authoring.sketch.read_steps import PLENTY, SHORT, WHOLE, ReadMaterial, add_read
 from mainspring.authoring.sketch.request_tokens import Clause, join_tokens
 from mainspring.authoring.sketch.sketch_builder import SketchBuilder
-from mainspring.authoring.sketch.texts import inert, quote_request, sentence, shorten_text
+from mainspring.authoring.sketch.texts import (
+    LEFT_IN_INBOX,
+    inert,
+    quote_request,
+    sentence,
+    shorten_text,
+)
 from mainspring.authoring.sketch.tool_steps import add_tool
 from mainspring.authoring.sketch.url_watch import add_unreachable, is_down, site_of
 from mainspring.authoring.sketch.word_tables import (
@@ -596,7 +602,7 @@ def _default_act(bench: SketchBuilder, plan: SketchPlan, acts: list[Intent]) -> 
     last = plan.intents[-1]
     last.targets.append(IntentTarget("inbox"))
     acts.append(last)
-    bench.note("The request does not say where the result goes, so it is left in the inbox.")
+    bench.note(LEFT_IN_INBOX)
 
 
 def _tell_unknown_ways(bench: SketchBuilder, plan: SketchPlan) -> None:

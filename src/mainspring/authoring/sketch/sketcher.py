@@ -44,7 +44,11 @@ from mainspring.authoring.sketch.sketch_builder import SketchBuilder
 from mainspring.authoring.sketch.texts import LONGEST, loose, quote_request, shorten_text
 from mainspring.authoring.sketch.tool_steps import add_secret
 from mainspring.authoring.sketch.trigger_events import has_condition
-from mainspring.authoring.sketch.triggers import add_happening, set_automation_name
+from mainspring.authoring.sketch.triggers import (
+    add_happening,
+    answer_in_chat,
+    set_automation_name,
+)
 from mainspring.authoring.sketch.url_watch import has_address, treat_watch_as_condition
 from mainspring.contracts.display_text import clean_name
 from mainspring.contracts.registry import Vocabulary
@@ -269,6 +273,7 @@ def _sketch_request(
     if len(clauses) > MOST_CLAUSES:
         bench.note(f"Only the first {MOST_CLAUSES} parts of the request were read.")
     planned = build_plan(bench, intents, conditions, name, plainly=request.plainly)
+    answer_in_chat(bench)
     _tell_unused(bench, clauses)
     add_secret(bench, request.text)
     document = _document(bench, request, name, planned, alarms)

@@ -18,6 +18,9 @@ _NAME_MARKS: Final = "‹›"
 _HOST: Final = re.compile(r"^https?://([\w.-]{1,253})(?=[/:?#]|$)", re.IGNORECASE)
 _BLANKS: Final = re.compile(r"[^\S\n]+")
 
+# What a sketch says of a result without a destination.
+LEFT_IN_INBOX: Final = "The request does not say where the result goes, so it is left in the inbox."
+
 
 def clean(text: str) -> str:
     """Remove unprintable characters and truncate."""

@@ -12,7 +12,9 @@ from mainspring.authoring.sketch.request_tokens import Token, begins, join_token
 from mainspring.authoring.sketch.search import stem
 from mainspring.authoring.sketch.word_tables import SENDERS, SERVICES, STOP, split_words
 
-Sort = Literal["event", "automation", "board", "webhook", "page", "failure", "unknown", "condition"]
+Sort = Literal[
+    "event", "automation", "board", "webhook", "page", "chat", "failure", "unknown", "condition"
+]
 
 _STARTS: Final = (
     ("as", "soon", "as"),
@@ -68,6 +70,9 @@ COMES: Final = split_words(
 _FILLS: Final = split_words("fills filled submits completes fill submit")
 _OCCURS: Final = split_words(
     "happens occurs published fires fired is comes arrives raised emitted told sent received"
+)
+_WRITES: Final = split_words(
+    "write writes text texts send sends message messages mention mentions type types say says"
 )
 _NOT_PAGES: Final = split_words(
     "order payment build deploy user customer row event price alert form issue ticket"
@@ -208,6 +213,8 @@ def sort_of(tokens: Sequence[Token], start: str, known: HappeningNames) -> Sort 
 def classify_event(tokens: Sequence[Token], words: set[str], known: HappeningNames) -> Sort | None:
     if _tells_event(tokens, words):
         return "event"
+    if words & _WRITES and words & {"bot", "telegram"} and "slack" not in words:
+        return "chat"
     ended = words & (_FAILS | _SUCCEEDS | _CANCELS)
     if ended and words & ({"automation", "automations"} | known.automations):
         return "automation"

@@ -23,7 +23,7 @@ from mainspring.authoring.sketch.lookup import (
 )
 from mainspring.authoring.sketch.search import stem
 from mainspring.authoring.sketch.sketch_builder import SketchBuilder
-from mainspring.authoring.sketch.texts import quote_request
+from mainspring.authoring.sketch.texts import LEFT_IN_INBOX, quote_request
 from mainspring.authoring.sketch.trigger_events import (
     EVENT_TYPE,
     TriggerEvent,
@@ -38,6 +38,7 @@ from mainspring.definition.strict_json import join_pointer
 
 _CHANGED: Final = split_words("updated changed changes modified edited")
 _SLUG: Final = re.compile(r"[^a-z0-9]+")
+_COMMAND: Final = re.compile(r"(?<![\w/])/([A-Za-z0-9][A-Za-z0-9_-]{0,31})")
 _EVENT_SCHEMA: Final = {"type": "object", "required": ["event_type"]}
 
 
@@ -57,6 +58,8 @@ def add_happening(bench: SketchBuilder, happening: TriggerEvent, *, alone: bool)
         narrow_call(bench, happening)
     elif sort == "event":
         _event(bench, happening)
+    elif sort == "chat":
+        _chat(bench, happening)
     elif sort == "automation":
         _automation(bench, happening)
     elif sort in ("unknown", "condition") and alone:
@@ -127,6 +130,17 @@ def _page(bench: SketchBuilder, happening: TriggerEvent) -> None:
     if not has_condition(happening):
         narrow_page(bench, happening, config)
     _put(bench, "page_ingested", config)
+
+
+def _chat(bench: SketchBuilder, happening: TriggerEvent) -> None:
+    """A message to the bot: its command or a mention, where one is named."""
+    config: dict[str, Any] = {"via": "telegram"}
+    command = _COMMAND.search(happening.text)
+    if command is not None:
+        config["match"] = {"command": f"/{command[1].lower()}"}
+    elif happening.words & {"mention", "mentions"}:
+        config["match"] = {"mention": True}
+    _put(bench, "chat_message", config)
 
 
 def _meant_event(bench: SketchBuilder, happening: TriggerEvent) -> str | None:
@@ -235,6 +249,25 @@ def _unknown(bench: SketchBuilder, happening: TriggerEvent) -> None:
         ),
         why="Nothing here notices this by itself.",
     )
+
+
+def answer_in_chat(bench: SketchBuilder) -> None:
+    """A request from a chat is answered there, and not in the inbox."""
+    chats = [one for one in bench.triggers if one.get("type") == "chat_message"]
+    if not chats or len(chats) < len(bench.triggers):
+        return
+    answered = False
+    for step in bench.steps:
+        if step.get("action") != "notification":
+            continue
+        config = step["config"]
+        body = config.get("message_template") or config.get("title", "")
+        step |= {"action": "respond", "config": {"body": body}}
+        answered = True
+    for chat in chats:
+        chat["config"]["respond"] = "by_step" if answered else "when_done"
+    bench.notes[:] = [one for one in bench.notes if one != LEFT_IN_INBOX]
+    bench.note("The sender gets the answer in the same chat. Only linked members can start it.")
 
 
 def set_automation_name(trigger: Mapping[str, Any], name: str) -> dict[str, Any]:

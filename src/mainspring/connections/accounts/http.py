@@ -74,7 +74,13 @@ class ConnectedHttp:
     def account(self) -> Account:
         row = self.row
         return Account(
-            row.id, self.integration.id, row.label, row.account, row.settings, row.scopes
+            row.id,
+            self.integration.id,
+            row.label,
+            row.account,
+            row.settings,
+            row.scopes,
+            row.owner_id,
         )
 
     @property

@@ -18,6 +18,7 @@ from mainspring.contracts.display_text import name_findings
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
+from mainspring.definition.chat_triggers import CHAT_MESSAGE, check_chat_config, read_chat_answer
 from mainspring.definition.filters import filter_doubts, filter_findings
 from mainspring.definition.filters.operators import MISSING, OPERATORS, parse_field_path
 from mainspring.definition.filters.validation import ALL, ANY, NOT
@@ -555,7 +556,17 @@ def _check_answers(outline: DefinitionOutline, sheet: FindingCollector) -> None:
                 "respond_within_without_effect",
                 "Set respond to when_done or by_step, or leave respond_within out.",
             )
-    if any(policy.waits for policy in policies):
+    chats = [one for one in outline.triggers if one.type == CHAT_MESSAGE]
+    for chat in chats:
+        if read_chat_answer(chat.config or {}) == BY_STEP and not steps:
+            sheet.wrong(
+                join_pointer(chat.pointer, "config", "respond"),
+                "The sender waits for a respond step, and the plan has none.",
+                "no_respond_step",
+                "Add a respond step, or leave respond out to answer with the run's output.",
+            )
+    answered = any(read_chat_answer(one.config or {}) == BY_STEP for one in chats)
+    if answered or any(policy.waits for policy in policies):
         return
     for step in steps:
         sheet.doubtful(
@@ -603,6 +614,9 @@ def _check_config(
         case "event":
             _check_event(config, place, at, sheet)
         case "board_change" | "page_ingested":
+            _check_filters(config.get("filters"), place, at, sheet)
+        case "chat_message":
+            sheet.add(check_chat_config(config, at, place.limits))
             _check_filters(config.get("filters"), place, at, sheet)
         case kind if kind in POLL_TYPES:
             _check_poll(kind, config, place, at, sheet)

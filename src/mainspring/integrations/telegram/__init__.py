@@ -14,6 +14,7 @@ from typing import Any
 from mainspring.contracts.context import CallContext
 from mainspring.contracts.integration import Integration, Prompter, PromptMessage
 from mainspring.integrations.telegram.capabilities import build_push_capability
+from mainspring.integrations.telegram.chat import build_chat_channel
 from mainspring.integrations.telegram.client import Telegram, fits, get_linked_chat
 from mainspring.integrations.telegram.events import EVENTS
 from mainspring.integrations.telegram.polls import build_updates_poll
@@ -29,6 +30,7 @@ def integration(addresses: Mapping[str, str]) -> Integration:
         events=EVENTS,
         polls=(build_updates_poll(telegram),),
         prompter=_prompter(telegram),
+        chat=build_chat_channel(telegram),
         account=telegram.account,
     )
 

@@ -15,6 +15,7 @@ from typing import Any, Final, NoReturn
 import orjson
 
 from mainspring.contracts.addresses import read_base_address
+from mainspring.contracts.chat import ChatPlace
 from mainspring.contracts.context import CallContext, HttpRequest, HttpResponse
 from mainspring.contracts.display_text import utf16_length
 from mainspring.contracts.errors import (
@@ -33,6 +34,8 @@ CHAT: Final = SecretRef("telegram_chat_id")
 _SECONDS = 30.0
 # Nothing depends on these responses, so their timeout is short.
 _SHORT = 5.0
+# The limit of one message, in UTF-16 units.
+LONGEST_MESSAGE: Final = 4_096
 # The limit of one getUpdates response.
 MOST_UPDATES: Final = 100
 _MOST_PAUSE = 86_400
@@ -158,6 +161,26 @@ class Telegram:
             row = [{"text": one.label, "callback_data": one.data} for one in buttons]
             arguments["reply_markup"] = {"inline_keyboard": [row]}
         return _number(await self._ask(ctx, "sendMessage", arguments))
+
+    async def send_reply(self, ctx: CallContext, place: ChatPlace, text: str) -> int:
+        """Send a message as a reply in the chat and topic of another one."""
+        arguments: dict[str, Any] = {"chat_id": int(place.chat_id), "text": text}
+        if place.thread_id is not None:
+            arguments["message_thread_id"] = int(place.thread_id)
+        if place.reply_to is not None:
+            # The message may have been deleted meanwhile.
+            arguments["reply_parameters"] = {
+                "message_id": int(place.reply_to),
+                "allow_sending_without_reply": True,
+            }
+        return _number(await self._ask(ctx, "sendMessage", arguments))
+
+    async def send_typing(self, ctx: CallContext, place: ChatPlace) -> None:
+        """Show that an answer is on its way, for about five seconds."""
+        arguments: dict[str, Any] = {"chat_id": int(place.chat_id), "action": "typing"}
+        if place.thread_id is not None:
+            arguments["message_thread_id"] = int(place.thread_id)
+        await self._ask(ctx, "sendChatAction", arguments, seconds=_SHORT)
 
     async def edit_message(
         self, ctx: CallContext, chat: int | str, message: int, text: str

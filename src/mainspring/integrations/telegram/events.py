@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from mainspring.contracts.event import EventType
+from mainspring.integrations.telegram.chat import MESSAGE
 
 
 def _event(name: str, description: str, /, **fields: str) -> EventType:
@@ -46,4 +47,4 @@ BUTTON_PRESSED: Final = _event(
     message_id="integer",
     callback_id="string",
 )
-EVENTS: Final = (MESSAGE_RECEIVED, STARTED, BUTTON_PRESSED)
+EVENTS: Final = (MESSAGE_RECEIVED, STARTED, BUTTON_PRESSED, MESSAGE)

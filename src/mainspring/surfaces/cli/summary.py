@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from mainspring.definition.chat_triggers import describe_chat_trigger
 from mainspring.surfaces.cli.formatting import as_called_here, count
 from mainspring.surfaces.cli.screen import Screen, as_json, one_line
 
@@ -123,6 +124,8 @@ def describe_trigger_summary(
             text = _of_board(config, boards)
         case "page_ingested":
             text = _of_page(config)
+        case "chat_message":
+            text = f"when {describe_chat_trigger(config, repr)}"
         case "event":
             kept = f" where {_filter(config)}" if config.get("filters") else ""
             text = f"on event {config.get('event_type')!r}{kept}"

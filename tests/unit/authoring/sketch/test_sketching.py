@@ -54,6 +54,20 @@ def test_a_digest_reads_thinks_once_and_posts_and_asks_nothing() -> None:
     assert made.document["metadata"] == {"created_from_nl": False}
 
 
+def test_a_command_to_the_bot_is_answered_in_the_chat() -> None:
+    made = draw("when I write /standup to the bot, summarise the open rows of the board Leads")
+    assert not made.questions
+    assert validate(made.document, WORDS, Limits()).ok
+    assert trigger(made)["type"] == "chat_message"
+    assert trigger(made)["config"] == {
+        "via": "telegram",
+        "match": {"command": "/standup"},
+        "respond": "by_step",
+    }
+    assert actions(made) == ["get_board", "agent_task", "respond"]
+    assert config(made, "respond") == {"body": "{{ steps.think.text }}"}
+
+
 def test_a_fixed_text_needs_no_model() -> None:
     reminder = draw("remind me every Friday at 4pm Berlin to submit timesheets")
     assert actions(reminder) == ["notification"]

@@ -23,6 +23,7 @@ export const TRIGGERS: Choice[] = [
   { value: "event", label: t.automations.event },
   { value: "board_change", label: t.automations.boardChange },
   { value: "page_ingested", label: t.automations.newPage },
+  { value: "chat_message", label: t.automations.chatMessage },
 ];
 export const SORTS: Choice[] = [
   { value: "newest", label: t.automations.newestFirst },

@@ -13,6 +13,7 @@ export const automations: Strings["automations"] = {
   webhook: "Webhook",
   event: "Ereignis",
   boardChange: "Board-Änderung",
+  chatMessage: "Chat-Nachricht",
   newPage: "Neue Seite",
   newestFirst: "Neueste zuerst",
   byName: "Nach Name",

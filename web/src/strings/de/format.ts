@@ -30,6 +30,7 @@ export const format: Strings["format"] = {
     `beim Ereignis ${type}${filtered ? ", wenn es zum Filter passt" : ""}`,
   onBoardChange: "wenn sich ein Board ändert",
   onPage: "wenn eine Seite hinzukommt",
+  onChat: (via: string) => `wenn in ${via} eine Nachricht geschrieben wird`,
   manually: "manuell",
   noHost: "kein Host",
   atHosts: (hosts) => `bei ${hosts}`,

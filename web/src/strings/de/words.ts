@@ -34,6 +34,7 @@ export const words: Strings["words"] = {
   webhook: "Webhook",
   event: "Ereignis",
   board_change: "Board-Änderung",
+  chat_message: "Chat-Nachricht",
   page_ingested: "neue Seite",
   dry_run: "Probelauf",
   replay: "Wiederholung",

@@ -14,6 +14,7 @@ export const automations = /* @__PURE__ */ translated("automations", {
   webhook: "Webhook",
   event: "Event",
   boardChange: "Board change",
+  chatMessage: "Chat message",
   newPage: "New page",
   newestFirst: "Newest first",
   byName: "By name",

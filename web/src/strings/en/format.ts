@@ -30,6 +30,7 @@ export const format = /* @__PURE__ */ translated("format", {
     `on the event ${type}${filtered ? " if it matches the filter" : ""}`,
   onBoardChange: "when a board changes",
   onPage: "when a page is added",
+  onChat: (via: string) => `when a message is written in ${via}`,
   manually: "manually",
   noHost: "no host",
   atHosts: (hosts: string) => `at ${hosts}`,

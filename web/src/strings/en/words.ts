@@ -35,6 +35,7 @@ export const words = /* @__PURE__ */ translated("words", {
   webhook: "webhook",
   event: "event",
   board_change: "board change",
+  chat_message: "chat message",
   page_ingested: "page ingested",
   dry_run: "dry run",
   replay: "replay",

@@ -34,6 +34,7 @@ from mainspring.surfaces.rest.request_bodies import Body, JsonAnswer, read_body,
 from mainspring.surfaces.rest.route_access import needs
 from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.services import ApplicationServices
+from mainspring.triggers.chat_intake import build_dedup_key
 from mainspring.triggers.event_consumers import list_event_consumers
 from mainspring.triggers.filter_trial import find_unmet_conditions
 from mainspring.workspace.events import (
@@ -255,7 +256,9 @@ def _reading(made: APIRouter, services: ApplicationServices, log: EventTable) ->
     async def get_event(event_id: UUID, caller: SignedIn) -> JsonAnswer:
         async with caller.database.acquire() as connection:
             event = await log.one(connection, caller.workspace_id, event_id)
-            consumed = await list_event_consumers(connection, caller.workspace_id, event_id)
+            consumed = await list_event_consumers(
+                connection, caller.workspace_id, event_id, build_dedup_key(event)
+            )
         return JsonAnswer({**_describe_event(event), "consumed_by": consumed})
 
 
