@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute, iter_route_contexts
@@ -124,6 +124,9 @@ MODULES: Final = (
     health,
 )
 
+if TYPE_CHECKING:
+    from mainspring.surfaces.rest.certificates import CertificateManager
+
 Closing = Callable[[], Awaitable[None]]
 
 
@@ -155,6 +158,7 @@ def build_api(
     app.state.limits = services.limits
     app.state.home = services.settings.home
     app.state.address = services.settings.address
+    app.state.certificates = _open_certificates(services)
     app.state.closing = asyncio.Event()
     app.state.requests = RequestMetrics()
     for made in (*routers, _description(app)):
@@ -181,6 +185,17 @@ def build_api(
     if tracer is not None:
         app.add_middleware(TracingMiddleware, telemetry=tracer)
     return app
+
+
+def _open_certificates(services: ApplicationServices) -> CertificateManager | None:
+    if not services.settings.acme_domains:
+        return None
+    # Imported only where it is used: the ACME library takes 0.2 seconds that a start need not spend.
+    from mainspring.surfaces.rest.certificate_store import open_store
+    from mainspring.surfaces.rest.certificates import CertificateManager
+
+    store = open_store(services.settings, services.database, services.vault)
+    return CertificateManager(services.settings, store, services.database)
 
 
 def _check(made: APIRouter) -> None:
