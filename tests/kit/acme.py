@@ -101,7 +101,8 @@ def _pebble(folder: Path) -> Iterator[AcmeServer]:
         )
     )
     pebble, names = shutil.which("pebble"), shutil.which("pebble-challtestsrv")
-    assert pebble and names
+    assert pebble
+    assert names
     resolver = [
         names,
         "-defaultIPv6",

@@ -215,7 +215,7 @@ class AcmeClient:
             if found.body.status != messages.STATUS_PENDING:
                 raise errors.ValidationError([found])
             if time.monotonic() > ends:
-                raise errors.TimeoutError()
+                raise errors.TimeoutError
             if self._stop.wait(_PAUSE_SECONDS):
                 raise UpstreamError("The server stops.", code="stopping", retryable=True)
 

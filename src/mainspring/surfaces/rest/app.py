@@ -57,6 +57,7 @@ from mainspring.surfaces.rest.routes import (
     members,
     proposals,
     push,
+    push_channels,
     questions,
     rehearsals,
     runs,
@@ -101,6 +102,7 @@ MODULES: Final = (
     capabilities,
     connections,
     interactions,
+    push_channels,
     integrations,
     codex,
     workflows,
@@ -190,7 +192,7 @@ def build_api(
 def _open_certificates(services: ApplicationServices) -> CertificateManager | None:
     if not services.settings.acme_domains:
         return None
-    # Imported only where it is used: the ACME library takes 0.2 seconds that a start need not spend.
+    # Imported only where it is used: a start need not spend the time for the ACME library.
     from mainspring.surfaces.rest.certificate_store import open_store
     from mainspring.surfaces.rest.certificates import CertificateManager
 
