@@ -13,12 +13,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import hmac
-import ipaddress
 import logging
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import urlsplit
 from uuid import UUID
 
 from mainspring.connections.accounts.connection_test import (
@@ -38,6 +36,7 @@ from mainspring.contracts.errors import (
 )
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.integration import PushSource, PushTarget
+from mainspring.outbound.public_address import classify_address
 from mainspring.store.database import is_lost_connection
 from mainspring.store.database_errors import is_storage_full
 from mainspring.workspace.alerts import Alert, post_alert
@@ -86,18 +85,6 @@ _RENEW_BEFORE: Final = timedelta(hours=24)
 # The old registration is removed when the new one works.
 _OVERLAP: Final = timedelta(minutes=2)
 _PURPOSE: Final = b"push channels"
-
-
-def is_public_address(url: str | None) -> bool:
-    """Whether providers can reach an address: https, and a host that is not local or private."""
-    parts = urlsplit(url or "")
-    host = (parts.hostname or "").lower()
-    if parts.scheme != "https" or "." not in host or host.endswith((".local", ".internal")):
-        return False
-    try:
-        return ipaddress.ip_address(host).is_global
-    except ValueError:
-        return not host.endswith(".localhost")
 
 
 def compute_next_look(
@@ -168,7 +155,7 @@ class PushChannels:
         """Add channels for triggers without one, and retire those that are out of date."""
         async with self._database.transaction() as tx:
             wanted = {}
-            if is_public_address(self._address):
+            if classify_address(self._address) == "public":
                 for row in await list_wanted(tx, list(self._integrations)):
                     if self._integrations[row["type"]][1].can_push(row["config"]):
                         wanted[row["workspace_id"], row["trigger_id"]] = row

@@ -16,7 +16,8 @@ import pytest
 
 from mainspring.app import build_poller, build_push_channels
 from mainspring.definition.poll_descriptions import describe_poll
-from mainspring.triggers.push import CATCH_UP, PushChannels, is_public_address
+from mainspring.outbound.public_address import classify_address
+from mainspring.triggers.push import CATCH_UP, PushChannels
 from mainspring.workspace.accounts import rows
 from mainspring.workspace.automations import FIRST_MEMBER, set_state
 from mainspring.workspace.sealing import publisher_scope
@@ -319,5 +320,5 @@ def test_only_an_address_that_providers_can_reach_counts() -> None:
         "https://printer.local",
         "https://mainspring",
     ]
-    assert [is_public_address(url) for url in reachable] == [True] * len(reachable)
-    assert [is_public_address(url) for url in local] == [False] * len(local)
+    assert {classify_address(url) for url in reachable} == {"public"}
+    assert "public" not in {classify_address(url) for url in local}

@@ -56,6 +56,7 @@ from mainspring.surfaces.rest.routes import (
     interactions,
     members,
     proposals,
+    public_address,
     push,
     push_channels,
     questions,
@@ -124,6 +125,7 @@ MODULES: Final = (
     schemas,
     halts,
     health,
+    public_address,
 )
 
 if TYPE_CHECKING:
