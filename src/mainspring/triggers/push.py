@@ -81,7 +81,6 @@ _REFUSED_RETRY: Final = timedelta(days=1)
 _REPORTED_FAILURES: Final = 3
 # A registration that cannot be removed is left to the provider, whose reports are then refused.
 _MOST_REMOVALS: Final = 8
-_RENEW_BEFORE: Final = timedelta(hours=24)
 # The old registration is removed when the new one works.
 _OVERLAP: Final = timedelta(minutes=2)
 _PURPOSE: Final = b"push channels"
@@ -164,7 +163,7 @@ class PushChannels:
                 row = wanted.get(key)
                 if row is None or not self._is_current(held, row):
                     await retire_channel(tx, held["workspace_id"], held["id"])
-                elif held["expires_at"] and held["expires_at"] - datetime.now(UTC) < _RENEW_BEFORE:
+                elif held["renew_at"] and held["renew_at"] <= datetime.now(UTC):
                     await retire_channel(tx, held["workspace_id"], held["id"], _OVERLAP)
                 else:
                     del wanted[key]
@@ -246,6 +245,10 @@ class PushChannels:
         if problem.retry_after is not None:
             delay = max(delay, timedelta(seconds=problem.retry_after))
         async with self._database.transaction() as tx:
+            if problem.code == "push_channel_exists":
+                # The next comparison makes a channel with another id.
+                await delete_channel(tx, channel)
+                return
             if removing and (failures >= _MOST_REMOVALS or isinstance(problem, ReconnectRequired)):
                 # Without the connection nothing can be removed; reports are refused from now on.
                 await delete_channel(tx, channel)

@@ -32,7 +32,7 @@ _WANTED = """
       AND a.state = 'active' AND a.agreed_version = a.version
 """
 _HELD = """
-    SELECT workspace_id, id, trigger_id, owner_id, config, address, expires_at FROM push_channels
+    SELECT workspace_id, id, trigger_id, owner_id, config, address, renew_at FROM push_channels
     WHERE trigger_id IS NOT NULL
 """
 _ADD = """
@@ -58,7 +58,8 @@ _CLAIM = """
         WHERE a.workspace_id = p.workspace_id AND a.id = p.automation_id) AS name
 """
 _REGISTERED = """
-    UPDATE push_channels SET remote = $4::text::json, expires_at = $5, lease = NULL,
+    UPDATE push_channels SET remote = $4::text::json, expires_at = $5,
+        renew_at = now() + ($5::timestamptz - now()) * 0.75, lease = NULL,
         leased_until = NULL, failures = 0, problem = NULL
     WHERE workspace_id = $1 AND id = $2 AND lease = $3
 """

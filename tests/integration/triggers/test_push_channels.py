@@ -25,7 +25,10 @@ from tests.integration.triggers.test_poll import activate, alerts, look, payload
 from tests.kit.api import Api, served
 from tests.kit.bench import Bench
 from tests.kit.configured_bench import open_own_application
+from tests.kit.doubles.calendar import CalendarDouble, calendar_double
+from tests.kit.doubles.drive import drive_double
 from tests.kit.doubles.github import TOKEN, GitHubDouble, Repository, github_double
+from tests.kit.doubles.google import TOKEN as GOOGLE_TOKEN
 
 REPOSITORY = "octo/hello"
 PUBLIC = "https://hooks.example.com"
@@ -295,6 +298,87 @@ async def test_a_revoked_token_leaves_the_trigger_polling_and_ends_the_channel(
         # Nothing can be removed without access, and reports of what is left are refused.
         assert await found.rows() == []
         assert await found.deliver() == 404
+
+
+@asynccontextmanager
+async def google(bench: Bench, kind: str) -> AsyncIterator[tuple[Bench, Any, PushChannels, Api]]:
+    """An application with a connected Google account."""
+    async with (drive_double if kind == "drive" else calendar_double)() as double:
+        if isinstance(double, CalendarDouble):
+            double.calendar("ada@example.com", "Ada")
+        settings: dict[str, Any] = {
+            "egress_allow": frozenset({double.pair}),
+            "integration_urls": {kind: double.url},
+            "public_url": PUBLIC,
+        }
+        async with (
+            open_own_application(bench, **settings) as own,
+            served(own.application, own_app=True) as api,
+        ):
+            await connect(own, kind, GOOGLE_TOKEN)
+            channels = build_push_channels(own.application)
+            assert channels is not None
+            yield own, double, channels, api
+
+
+GOOGLE = {
+    "drive": {"type": "file_added", "config": {"query": "invoice", "push": True}},
+    "calendar": {"type": "calendar_event", "config": {"push": True}},
+}
+
+
+@pytest.mark.parametrize("kind", ["drive", "calendar"])
+async def test_google_reports_changes_to_a_channel_that_is_renewed_and_stopped(
+    bench: Bench, kind: str
+) -> None:
+    async with google(bench, kind) as (own, double, channels, api):
+        automation = await activate(own, {"id": "t", **GOOGLE[kind]})
+        await look(own)
+        assert (await state(own))["problem"] is None
+        assert await channels.once() == 1
+        assert await channels.once() == 0
+        [first] = double.channels.values()
+        path = first["address"].removeprefix(PUBLIC)
+        before = (await state(own))["next_look_at"]
+        for headers, status in (
+            (double.notify(first, "sync"), 204),
+            ({**double.notify(first, "exists"), "X-Goog-Channel-Token": "guessed"}, 401),
+            ({**double.notify(first, "exists"), "X-Goog-Channel-ID": "another"}, 401),
+        ):
+            assert (await api.anonymous.post(path, headers=headers)).status_code == status
+            assert (await state(own))["next_look_at"] == before
+        answer = await api.anonymous.post(path, headers=double.notify(first, "exists"))
+        assert answer.status_code == 204
+        assert (await state(own))["next_look_at"] < before
+
+        # Three quarters of its lifetime have passed.
+        database = own.application.database
+        await database.execute("UPDATE push_channels SET renew_at = now()")
+        assert await channels.once() == 1
+        # Both are open for a moment, so that no change is missed.
+        assert len(double.channels) == 2
+        await database.execute("UPDATE push_channels SET next_try_at = now()")
+        await channels.once()
+        [second] = double.channels.values()
+        assert second["id"] != first["id"]
+
+        async with database.transaction() as tx:
+            await set_state(tx, own.application.workspace_id, automation, "paused")
+        await channels.once()
+        assert double.channels == {}
+
+
+async def test_a_channel_whose_answer_was_lost_is_replaced(bench: Bench) -> None:
+    async with google(bench, "drive") as (own, double, channels, _):
+        await activate(own, {"id": "t", **GOOGLE["drive"]})
+        await channels.once()
+        await own.application.database.execute("UPDATE push_channels SET remote = NULL")
+        # Its id is refused, and the next one works.
+        await channels.once()
+        await channels.once()
+        rows = await own.application.database.fetch("SELECT remote FROM push_channels")
+        assert [row["remote"]["id"] in double.channels for row in rows] == [True]
+        assert len(double.channels) == 2
 
 
 async def test_the_review_and_the_list_of_triggers_name_what_is_registered(bench: Bench) -> None:

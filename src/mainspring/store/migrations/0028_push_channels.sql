@@ -17,6 +17,7 @@ CREATE TABLE push_channels (
     -- What removes it at the provider; null until it is registered.
     remote       json,
     expires_at   timestamptz,
+    renew_at     timestamptz,
     notified_at  timestamptz,
     next_try_at  timestamptz NOT NULL DEFAULT now(),
     -- The attempt under way. After a crash the lease expires, and another process tries.
