@@ -14,11 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-import josepy
 from acme import challenges, client, errors, messages
 from acme.crypto_util import make_csr
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from josepy.errors import Error as JoseError
+from josepy.jwa import ES256
+from josepy.jwk import JWK, JWKEC
+from josepy.util import ComparableECKey
 
 from mainspring import __version__
 from mainspring.contracts.errors import Problem, UpstreamError
@@ -45,7 +48,7 @@ class _TlsAlpnChallenge(challenges.KeyAuthorizationChallenge):
     response_cls = _TlsAlpnResponse
     typ = response_cls.typ
 
-    def validation(self, account_key: josepy.JWK, **more: Any) -> str:
+    def validation(self, account_key: JWK, **more: Any) -> str:
         del more
         return str(self.key_authorization(account_key))
 
@@ -119,7 +122,7 @@ class AcmeClient:
                 code="acme_unreachable",
                 suggestion="Check MAINSPRING_ACME_DIRECTORY_URL and the way out of this network.",
             ) from error
-        except josepy.errors.Error as error:
+        except JoseError as error:
             raise UpstreamError(
                 f"{self._directory_url} did not answer as an ACME server does.",
                 code="acme_malformed",
@@ -129,10 +132,10 @@ class AcmeClient:
             network.session.close()
 
     def _open_network(self, account_key: str) -> _Network:
-        key = josepy.JWK.from_json(json.loads(account_key))
+        key = JWK.from_json(json.loads(account_key))
         network = _Network(
             key,
-            alg=josepy.ES256,
+            alg=ES256,
             user_agent=f"mainspring/{__version__}",
             timeout=_REQUEST_SECONDS,
         )
@@ -222,7 +225,7 @@ class AcmeClient:
 
 def generate_account_key() -> str:
     """A new account key, as a JSON Web Key."""
-    key = josepy.JWKEC(key=josepy.ComparableECKey(ec.generate_private_key(ec.SECP256R1())))
+    key = JWKEC(key=ComparableECKey(ec.generate_private_key(ec.SECP256R1())))
     return str(key.json_dumps())
 
 

@@ -172,10 +172,9 @@ class PushChannels:
                 await add_channel(tx, row, integration.id, self._address, complete=push.is_complete)
 
     def _is_current(self, held: Mapping[str, Any], row: Mapping[str, Any]) -> bool:
-        return (
-            held["address"] == self._address
-            and held["config"] == row["config"]
-            and held["owner_id"] == row["owner_id"]
+        names = ("config", "owner_id")
+        return bool(held["address"] == self._address) and all(
+            held[name] == row[name] for name in names
         )
 
     async def _handle(self, channel: PushChannel) -> None:
@@ -239,7 +238,7 @@ class PushChannels:
             and channel.reported_at is None
             and (not problem.retryable or failures >= _REPORTED_FAILURES)
         )
-        delay = min(_FIRST_RETRY * 2 ** min(failures - 1, 12), _LONGEST_RETRY)
+        delay: timedelta = min(_FIRST_RETRY * 2 ** min(failures - 1, 12), _LONGEST_RETRY)
         if not removing and not problem.retryable:
             delay = _REFUSED_RETRY
         if problem.retry_after is not None:

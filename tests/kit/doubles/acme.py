@@ -21,12 +21,15 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
-import josepy
 from acme import jws
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+from josepy.b64 import b64decode, b64encode
+from josepy.errors import Error as JoseError
+from josepy.jwa import ES256, RS256
+from josepy.jwk import JWK
 
 from tests.kit.certificates import server_side, signed_by_private_ca
 
@@ -84,7 +87,7 @@ class AcmeAuthority:
         self.accounts: dict[str, dict[str, Any]] = {}
         self.validations = 0
         self._nonces: set[str] = set()
-        self._keys: dict[str, josepy.JWK] = {}
+        self._keys: dict[str, JWK] = {}
         self._orders: dict[str, _Order] = {}
         self._authorizations: dict[str, _Authorization] = {}
         self._lock = threading.RLock()
@@ -149,13 +152,13 @@ class AcmeAuthority:
                     return 200, order.certificate, {"Content-Type": "application/pem-certificate"}
         raise AcmeRefusal("malformed", "There is no such resource.", 404)
 
-    def _verify(self, path: str, body: bytes) -> tuple[Any, josepy.JWK, str]:
+    def _verify(self, path: str, body: bytes) -> tuple[Any, JWK, str]:
         try:
             signed = jws.JWS.json_loads(body.decode())
             header = signed.signature.combined
-        except (ValueError, josepy.errors.Error) as error:
+        except (ValueError, JoseError) as error:
             raise AcmeRefusal("malformed", "The body is no JWS.") from error
-        nonce = josepy.b64encode(header.nonce or b"").decode()
+        nonce = b64encode(header.nonce or b"").decode()
         if nonce not in self._nonces:
             raise AcmeRefusal("badNonce", "The nonce was not issued, or was used before.")
         self._nonces.discard(nonce)
@@ -164,7 +167,7 @@ class AcmeAuthority:
             raise AcmeRefusal("badNonce", "The nonce has expired.")
         if header.url != self.address + path:
             raise AcmeRefusal("unauthorized", "The signed URL is another one.", 401)
-        if header.alg not in (josepy.ES256, josepy.RS256):
+        if header.alg not in (ES256, RS256):
             raise AcmeRefusal("badSignatureAlgorithm", "Use ES256 or RS256.")
         account = header.kid or ""
         if (header.jwk is None) == (not account) or bool(account) == (path == "/account"):
@@ -176,9 +179,7 @@ class AcmeAuthority:
             raise AcmeRefusal("unauthorized", "The signature is wrong.", 401)
         return (json.loads(signed.payload) if signed.payload else None), key, account
 
-    def _open_account(
-        self, payload: dict[str, Any], key: josepy.JWK
-    ) -> tuple[int, Any, dict[str, str]]:
+    def _open_account(self, payload: dict[str, Any], key: JWK) -> tuple[int, Any, dict[str, str]]:
         thumbprint = base64.urlsafe_b64encode(key.thumbprint()).decode().rstrip("=")
         url = f"{self.address}/account/{thumbprint}"
         if url in self.accounts:
@@ -246,7 +247,7 @@ class AcmeAuthority:
 
     def _show_challenge(self, name: str, kind: str) -> dict[str, Any]:
         found = self._authorizations[name]
-        shown = {
+        shown: dict[str, Any] = {
             "type": kind,
             "url": f"{self.address}/challenge/{name}/{kind}",
             "status": found.challenges[kind],
@@ -256,7 +257,7 @@ class AcmeAuthority:
             shown["error"] = found.error
         return shown
 
-    def _answer(self, path: str, payload: Any, key: josepy.JWK) -> tuple[int, Any, dict[str, str]]:
+    def _answer(self, path: str, payload: Any, key: JWK) -> tuple[int, Any, dict[str, str]]:
         name, _, kind = path.partition("/")
         found = self._authorizations[name]
         up = {"Link": f'<{self.address}/authorization/{name}>;rel="up"'}
@@ -268,12 +269,12 @@ class AcmeAuthority:
         return 200, self._show_challenge(name, kind), up
 
     def _finalize(
-        self, name: str, payload: dict[str, Any], account: str, key: josepy.JWK
+        self, name: str, payload: dict[str, Any], account: str, key: JWK
     ) -> tuple[int, Any, dict[str, str]]:
         order = self._own(name, account)
         if self._status(order) != "ready":
             raise AcmeRefusal("orderNotReady", f"It is {self._status(order)}.", 403)
-        csr = x509.load_der_x509_csr(josepy.b64decode(payload["csr"]))
+        csr = x509.load_der_x509_csr(b64decode(payload["csr"]))
         names = csr.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
         if not csr.is_signature_valid:
             raise AcmeRefusal("badCSR", "The signature is wrong.")
@@ -296,8 +297,8 @@ class AcmeAuthority:
         except AcmeRefusal as refusal:
             status, error = "invalid", refusal.document
         except OSError as problem:
-            refusal = AcmeRefusal("connection", f"{found.name}: {type(problem).__name__}")
-            status, error = "invalid", refusal.document
+            failed = AcmeRefusal("connection", f"{found.name}: {type(problem).__name__}")
+            status, error = "invalid", failed.document
         with self._lock:
             self.validations += 1
             found.challenges[kind], found.error, found.status = status, error, status

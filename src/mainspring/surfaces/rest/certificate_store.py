@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 FOLDER: Final = "certificates"
 _SCOPE: Final = connection_scope(FIRST_WORKSPACE, UUID("00000000-0000-7000-8000-61636d650000"))
-_LOCK: Final = "SELECT pg_try_advisory_lock(hashtextextended('acme renewal', 0)) AS held"
+_LOCK: Final = "SELECT pg_try_advisory_lock(hashtextextended('acme renewal', 0))"
 _UNLOCK: Final = "SELECT pg_advisory_unlock(hashtextextended('acme renewal', 0))"
 
 
@@ -102,8 +102,8 @@ class DatabaseStore:
     @contextlib.asynccontextmanager
     async def lock(self) -> AsyncIterator[bool]:
         async with self._database.acquire() as connection:
-            row = await connection.fetchrow(_LOCK)
-            if not row["held"]:
+            held: bool = await connection.fetchval(_LOCK)
+            if not held:
                 yield False
                 return
             try:

@@ -82,7 +82,7 @@ def compute_renewal_time(certificate: x509.Certificate) -> datetime:
 
 def compute_retry_delay(failures: int, problem: Problem) -> timedelta:
     """Twice as long after each failure; never sooner than the authority allows."""
-    delay = min(_FIRST_RETRY * 2 ** min(failures - 1, 20), _LONGEST_RETRY)
+    delay: timedelta = min(_FIRST_RETRY * 2 ** min(failures - 1, 20), _LONGEST_RETRY)
     if problem.code == "acme_rateLimited":
         delay = max(delay, _RATE_LIMITED)
     if problem.retry_after is not None:
