@@ -164,6 +164,8 @@ class _UvicornServer(uvicorn.Server):
         except OSError as error:
             for acceptor in self._acceptors:
                 acceptor.close()
+            for other in getattr(self, "servers", ()):
+                other.close()
             raise _cannot_listen(error, host, port, setting) from None
 
 

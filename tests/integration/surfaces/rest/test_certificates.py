@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 from cryptography import x509
 
+from mainspring.contracts.errors import Conflict
 from mainspring.settings import Settings
 from mainspring.surfaces.rest.certificate_store import open_store
 from mainspring.surfaces.rest.certificates import CertificateManager
@@ -281,3 +282,15 @@ async def test_several_machines_share_one_certificate_in_the_database(
         rows = await application.database.fetch("SELECT name, ciphertext FROM secrets")
         assert {row["name"] for row in rows} >= {"account", "chain", "key"}
         assert not any(b"PRIVATE KEY" in row["ciphertext"] for row in rows)
+
+
+async def test_a_taken_https_port_is_a_problem_that_names_its_setting(
+    bench: Bench, tmp_path: Path
+) -> None:
+    with acme_double(tmp_path) as authority, socket.create_server(("127.0.0.1", 0)) as taken:
+        taken_port = taken.getsockname()[1]
+        settings = replace(_settings(bench, _describe(authority)), https_port=taken_port)
+        with pytest.raises(Conflict) as caught:
+            async with _serving(bench, settings):
+                pass
+    assert "MAINSPRING_HTTPS_PORT" in str(caught.value.suggestion)
