@@ -42,7 +42,7 @@ class CertificateStore(Protocol):
         ...
 
 
-class FolderStore:
+class CertificateFolder:
     """Files of mode 0600 in the data folder."""
 
     def __init__(self, home: Path) -> None:
@@ -80,7 +80,7 @@ class FolderStore:
         fresh.replace(self._folder / name)
 
 
-class DatabaseStore:
+class CertificateVault:
     """Secrets of the installation in the vault."""
 
     def __init__(self, database: Database, vault: Vault) -> None:
@@ -115,5 +115,5 @@ class DatabaseStore:
 def open_store(settings: Settings, database: Database, vault: Vault) -> CertificateStore:
     """The store that the settings name."""
     if settings.acme_storage == "database":
-        return DatabaseStore(database, vault)
-    return FolderStore(settings.home)
+        return CertificateVault(database, vault)
+    return CertificateFolder(settings.home)

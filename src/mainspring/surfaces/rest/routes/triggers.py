@@ -73,7 +73,7 @@ class TokenSeen(_Shape):
     made_at: datetime | None
 
 
-class PushShape(_Shape):
+class TriggerPushShape(_Shape):
     """How the provider reports changes to the source."""
 
     registered: bool = Field(description="False: it is not registered, and the trigger polls.")
@@ -95,7 +95,9 @@ class PollShape(_Shape):
     failing_since: datetime | None
     recovered_at: datetime | None
     problem: dict[str, Any] | None = Field(description="Why the last look failed.")
-    push: PushShape | None = Field(description="Null: the provider is not asked to report changes.")
+    push: TriggerPushShape | None = Field(
+        description="Null: the provider is not asked to report changes."
+    )
 
 
 class TriedLook(_Shape):
@@ -441,7 +443,7 @@ def _describe_poll_state(
     if state is None:
         return None
     shown = {name: state[name] for name in PollShape.model_fields if name != "push"}
-    shown["push"] = push and {name: push[name] for name in PushShape.model_fields}
+    shown["push"] = push and {name: push[name] for name in TriggerPushShape.model_fields}
     # The database reads the value infinity as the last moment of the calendar.
     if shown["next_look_at"] is not None and shown["next_look_at"].year >= _OFF_YEAR:
         shown["next_look_at"] = None
