@@ -212,7 +212,7 @@ async def test_a_public_address_without_its_own_proof_gives_nothing(api: Api) ->
     answered = await _statuses(api, own)
 
     preflights = {status for method, _, status in answered if method == "OPTIONS"}
-    assert len(answered) == 25
+    assert len(answered) == 26
     # A CORS preflight gets the same empty answer, whether the webhook exists or not.
     assert preflights == {204}
     assert {status for method, _, status in answered if method != "OPTIONS"} <= {401, 404}
