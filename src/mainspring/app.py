@@ -80,6 +80,7 @@ from mainspring.triggers.housekeeping import Housekeeper
 from mainspring.triggers.log_reader import EventLogReader
 from mainspring.triggers.matcher import EventMatcher
 from mainspring.triggers.poller import Poller
+from mainspring.triggers.push import PushChannels
 from mainspring.triggers.scheduler import Scheduler, VersionPrefetcher
 from mainspring.triggers.watch import Duty, run_loops
 from mainspring.triggers.webhook_receiver import WebhookReceiver
@@ -433,6 +434,19 @@ def build_chat_replies(application: Application, lines: AccountConnections) -> C
     )
 
 
+def build_push_channels(application: Application) -> PushChannels | None:
+    """Has providers report changes once its ``run`` is awaited; None without integrations."""
+    if application.account_connections is None:
+        return None
+    return PushChannels(
+        application.database,
+        application.account_connections,
+        application.vault,
+        application.clock,
+        application.settings.public_url,
+    )
+
+
 # The poll interval of event consumers that notify people.
 _EVENT_POLL_SECONDS = 0.25
 
@@ -462,6 +476,9 @@ async def run_background_loops(application: Application, stop: asyncio.Event) ->
         "reminders": DraftReminders(database).run,
         "push": PushDelivery(database, application.push).run,
     }
+    channels = build_push_channels(application)
+    if channels is not None:
+        duties["push channels"] = channels.run
     if application.account_connections is not None:
         chats = MemberChats(application.account_connections, application.clock, settings.address)
         answers = ButtonPressConsumer(database, application.gate, chats)
@@ -533,6 +550,7 @@ def application_services(application: Application) -> ApplicationServices:
         mcp_connection_service=_mcp_connection_service(application.registry),
         account_connection_service=_account_connection_service(application.registry),
         interactions=_interactions(application),
+        push_channels=build_push_channels(application),
         blobs=application.blobs,
         links=application.links,
         workspace_id=application.workspace_id,

@@ -25,7 +25,10 @@ LIMIT_PREFIX = PREFIX + "LIMIT_"
 QUEUES = ("fast", "medium", "long")
 _HOME = PREFIX + "HOME"
 _MOST_FILE_CHARACTERS = 262_144
-_MOST = {"port": 65_535}
+_MOST = {"port": 65_535, "https_port": 65_535, "acme_http_port": 65_535}
+_DOMAIN = re.compile(
+    r"(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,62}"
+)
 _BEATS_PER_LEASE = 2
 _WEB_ADDRESS = re.compile(r"(?i:https?)://[^\s/?#@]+(/[^\s?#]*)?")
 
@@ -95,6 +98,43 @@ class Settings:
         None,
         "How many proxies of yours add to X-Forwarded-For before the server; "
         "none: the address that connects is the caller's.",
+    )
+    acme_domains: tuple[str, ...] = _setting(
+        (),
+        "The domain names of this server, comma separated. With names it also listens for https, "
+        "with a certificate that it obtains and renews itself.",
+    )
+    acme_terms: str = _setting(
+        "undecided",
+        "Set this to agreed once you have agreed to the terms of the certificate authority.",
+    )
+    acme_email: str | None = _setting(
+        None, "Where the certificate authority can reach you; none: it has no address of yours."
+    )
+    acme_directory_url: str = _setting(
+        "https://acme-v02.api.letsencrypt.org/directory",
+        "The ACME directory of the certificate authority.",
+    )
+    acme_ca_file: Path | None = _setting(
+        None, "A PEM file with the root that signs the directory of a private authority."
+    )
+    acme_challenge: str = _setting(
+        "tls-alpn-01",
+        "How control of the names is proven: tls-alpn-01, on the https port, or http-01.",
+    )
+    acme_storage: str = _setting(
+        "folder",
+        "Where the account and the certificate are kept: folder, in the data folder, or database, "
+        "encrypted, for several machines with one name.",
+    )
+    https_host: str = _setting("", "The address to listen on for https; empty: all of them.")
+    https_port: int = _setting(
+        443, "The port for https. Authorities connect to 443, so forward that port if this differs."
+    )
+    acme_http_port: int = _setting(
+        80,
+        "The port that answers http-01 and redirects to https. Authorities connect to 80, so "
+        "forward that port if this differs.",
     )
     page: Path | None = _setting(
         None, "The folder of the built web page; default: the one inside of the package."
@@ -230,7 +270,28 @@ def read_settings(
     }
     settings = Settings(**{**values, "home": folder})
     _refuse_short_lease(settings)
+    _refuse_incomplete_acme(settings)
+    if settings.acme_domains and settings.public_url is None:
+        settings = replace(settings, public_url=f"https://{settings.acme_domains[0]}")
     return settings
+
+
+def _refuse_incomplete_acme(settings: Settings) -> None:
+    """An account is opened in the operator's name, so only the operator agrees to the terms."""
+    if not settings.acme_domains:
+        return
+    if settings.acme_terms != "agreed":
+        raise BadSetting(
+            f"{PREFIX}ACME_DOMAINS asks for certificates of {settings.acme_directory_url}. Read "
+            "the terms of that certificate authority (https://letsencrypt.org/repository for "
+            f"Let's Encrypt). If you agree to them, set {PREFIX}ACME_TERMS to agreed."
+        )
+    if settings.acme_storage == "database" and settings.acme_challenge != "http-01":
+        raise BadSetting(
+            f"{PREFIX}ACME_STORAGE is database and {PREFIX}ACME_CHALLENGE is "
+            f"{settings.acme_challenge}: with several machines only http-01 works, because the "
+            f"authority may connect to any of them. Set {PREFIX}ACME_CHALLENGE to http-01."
+        )
 
 
 def _refuse_short_lease(settings: Settings) -> None:
@@ -391,7 +452,7 @@ def all_settings() -> Iterator[tuple[str, str, str]]:
 
 
 def _show(value: Any) -> str:
-    if value is None or value == frozenset():
+    if value is None or value in (frozenset(), (), ""):
         return "none"
     return ",".join(value) if isinstance(value, tuple) else str(value)
 
@@ -415,6 +476,7 @@ _TEXTS = frozenset(
         "groq_url",
         "broker_url",
         "otlp_url",
+        "acme_email",
         *MODEL_KEYS,
     }
 )
@@ -423,6 +485,9 @@ _CHOICES = {
     "embeddings": ("none", "local", "openai"),
     "transport": ("local", "celery"),
     "log": ("text", "json"),
+    "acme_terms": ("undecided", "agreed"),
+    "acme_challenge": ("tls-alpn-01", "http-01"),
+    "acme_storage": ("folder", "database"),
 }
 
 
@@ -435,14 +500,22 @@ def _read(entry: Field[Any], text: str) -> Any:
     if entry.name in _JUDGED:
         return _JUDGED[entry.name](name, text)
     match entry.name:
-        case "home" | "master_key_file" | "page" | "docs":
+        case "home" | "master_key_file" | "page" | "docs" | "acme_ca_file":
             return Path(text).expanduser().absolute()
         case "egress_allow":
             return frozenset(_words(text.lower()))
-        case "slots" | "port" | "workers" | "proxies" | "script_warm":
+        case (
+            "slots"
+            | "port"
+            | "workers"
+            | "proxies"
+            | "script_warm"
+            | "https_port"
+            | "acme_http_port"
+        ):
             least = 0 if entry.name == "script_warm" else 1
             return _whole(name, text, least=least, most=_MOST.get(entry.name))
-        case "host" | "mail_from" | "slack_url" | "telegram_url":
+        case "host" | "https_host" | "mail_from" | "slack_url" | "telegram_url":
             return text
         case "leave_seconds":
             return _seconds(name, text, least=0.0)
@@ -475,6 +548,22 @@ def _web_address(name: str, text: str) -> str | None:
     return text or None
 
 
+def _required_web_address(name: str, text: str) -> str:
+    return _web_address(name, text) or Settings().acme_directory_url
+
+
+def _domains(name: str, text: str) -> tuple[str, ...]:
+    """Names that an authority can connect to: no addresses, no wildcards, no internal names."""
+    named = tuple(dict.fromkeys(_words(text.lower())))
+    for word in named:
+        if _DOMAIN.fullmatch(word) is None:
+            raise BadSetting(
+                f"{name} names {word[:80]!r}, which is no domain name. Write names such as "
+                "mainspring.example.com, with commas between; a wildcard cannot be proven here."
+            )
+    return named
+
+
 def _queues(name: str, text: str) -> tuple[str, ...]:
     """A worker of an unknown queue would wait for ever without an error."""
     named = _words(text)
@@ -495,6 +584,8 @@ def _pairs(name: str, text: str) -> dict[str, str]:
 
 # Texts with a format of their own.
 _JUDGED: Mapping[str, Callable[[str, str], Any]] = {
+    "acme_directory_url": _required_web_address,
+    "acme_domains": _domains,
     "integration_urls": _pairs,
     "public_url": _web_address,
     "queues": _queues,

@@ -155,6 +155,8 @@ def test_a_token_is_asked_for_where_one_is_needed(
         # The path is the credential.
         "post /api/v1/hooks/{token}",
         "post /api/v1/integrations/slack/interactions/{workspace_id}",
+        "post /api/v1/push-channels/{workspace_id}/{channel_id}",
+        "get /api/v1/public-address/proof",
         "post /api/v1/session",
         "post /api/v1/session/link",
         "post /api/v1/session/link/look",

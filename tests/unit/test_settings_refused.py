@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -106,3 +107,39 @@ def test_a_public_address_that_no_link_can_begin_with_is_refused(tmp_path: Path,
 def test_a_public_address_is_one_of_the_web_with_a_host(tmp_path: Path, text: str) -> None:
     assert read(tmp_path, PUBLIC_URL=text).address == text.rstrip("/")
     assert read(tmp_path, PUBLIC_URL="").public_url is None
+
+
+@pytest.mark.parametrize(
+    ("answer", "way_out"),
+    [
+        # Only the operator agrees to the terms of an authority.
+        ({"ACME_DOMAINS": "a.example.com"}, "set MAINSPRING_ACME_TERMS to agreed"),
+        ({"ACME_DOMAINS": "*.example.com", "ACME_TERMS": "agreed"}, "no domain name"),
+        ({"ACME_DOMAINS": "10.0.0.1", "ACME_TERMS": "agreed"}, "no domain name"),
+        ({"ACME_DOMAINS": "localhost", "ACME_TERMS": "agreed"}, "no domain name"),
+        ({"ACME_TERMS": "yes"}, "must be undecided or agreed"),
+        ({"ACME_DIRECTORY_URL": "acme.example.com"}, "must be an http or https address"),
+        (
+            {"ACME_DOMAINS": "a.example.com", "ACME_TERMS": "agreed", "ACME_STORAGE": "database"},
+            "MAINSPRING_ACME_CHALLENGE to http-01",
+        ),
+    ],
+)
+def test_certificates_need_names_and_agreed_terms(
+    tmp_path: Path, answer: dict[str, str], way_out: str
+) -> None:
+    with pytest.raises(BadSetting, match=re.escape(way_out)):
+        read(tmp_path, **answer)
+
+
+def test_the_first_domain_becomes_the_public_address(tmp_path: Path) -> None:
+    settings = read(tmp_path, ACME_DOMAINS="A.example.com, b.example.com", ACME_TERMS="agreed")
+    assert settings.acme_domains == ("a.example.com", "b.example.com")
+    assert settings.address == "https://a.example.com"
+    named = read(
+        tmp_path,
+        ACME_DOMAINS="a.example.com",
+        ACME_TERMS="agreed",
+        PUBLIC_URL="https://www.example.com",
+    )
+    assert named.address == "https://www.example.com"

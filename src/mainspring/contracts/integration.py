@@ -282,6 +282,56 @@ class Interactions:
     reply: Callable[[HttpClient, Interaction, str, bool], Awaitable[None]]
 
 
+@dataclass(frozen=True, slots=True)
+class PushTarget:
+    """Where a provider sends its notifications, and what authenticates them."""
+
+    channel_id: str
+    url: str
+    secret: str
+
+
+@dataclass(frozen=True, slots=True)
+class PushRegistration:
+    """What a provider has registered."""
+
+    # What removes it, as plain JSON.
+    remote: Mapping[str, Any]
+    # None: it does not expire.
+    expires_at: datetime | None = None
+
+
+def _can_push(config: Mapping[str, Any]) -> bool:
+    del config
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class PushSource:
+    """A provider reports changes to the source of a poll trigger, which then looks at once.
+
+    A notification is a hint: what it contains is not used, so an event cannot fire twice.
+    """
+
+    # The type of the trigger; its config is what is registered.
+    trigger: str
+    # Registers the target. Registering the same target again must not make a second registration.
+    register: Callable[[CallContext, Mapping[str, Any], PushTarget], Awaitable[PushRegistration]]
+    # Removes it; nothing to remove is a success. Without a registration its answer was lost, and
+    # the target may still be registered.
+    remove: Callable[
+        [CallContext, Mapping[str, Any], Mapping[str, Any] | None, PushTarget], Awaitable[None]
+    ]
+    # Whether the headers authenticate this body for the target.
+    is_genuine: Callable[[Mapping[str, str], bytes, PushTarget], bool]
+    # Whether it reports a change, and not only that it was registered.
+    is_change: Callable[[Mapping[str, str]], bool]
+    # Which configs of the trigger it can report changes for.
+    can_push: Callable[[Mapping[str, Any]], bool] = _can_push
+    # Whether every change is reported, so that polls may be rare meanwhile.
+    is_complete: bool = True
+
+
 async def _unknown_account(ctx: CallContext) -> str:
     del ctx
     return ""
@@ -304,6 +354,7 @@ class Integration:
     sources: tuple[Source, ...] = ()
     polls: tuple[Poll, ...] = ()
     adapters: tuple[Adapter, ...] = ()
+    push: PushSource | None = None
     prompter: Prompter | None = None
     interactions: Interactions | None = None
     chat: ChatChannel | None = None

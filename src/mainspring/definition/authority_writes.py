@@ -607,6 +607,9 @@ def _describe_poll_start(one: EnabledTrigger, now: str) -> str:
     return (
         f"It{now} starts by a poll. {said[:1].upper()}{said[1:]}{limit}."
         f"{first if one.config.get('first_look') == 'fire' else ''}"
+    )
+
+
 def _opens_chat(known: EnabledTrigger, one: EnabledTrigger) -> bool:
     """Whether every message that starts it here could start it there already."""
     if known.config.get("via") != one.config.get("via"):

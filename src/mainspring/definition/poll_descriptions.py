@@ -17,7 +17,19 @@ def describe_poll(trigger_type: str, config: Mapping[str, Any], quote: Callable[
     items = "all" if given.get("per") == "batch" else "each"
     runs = f"one run for {items} {changed} item{'s' if items == 'all' else ''}"
     every = describe_interval(given.get("every"))
-    return f"every {every}: read {_describe_source(trigger_type, config, quote)}; {runs}"
+    said = f"every {every}: read {_describe_source(trigger_type, config, quote)}; {runs}"
+    if config.get("push") is not True:
+        return said
+    return f"{said}; {_PUSHED.get(trigger_type, 'have it report changes to this server')}"
+
+
+# What is registered at the provider, which the person agrees to.
+_PUSHED = {
+    "github": "register a webhook in the repository, which reports changes to this server",
+    "calendar_event": "watch your primary Google calendar, so that Google reports changes to this "
+    "server",
+    "file_added": "watch your Google Drive, so that Google reports changes to this server",
+}
 
 
 def _describe_source(

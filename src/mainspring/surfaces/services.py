@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from mainspring.settings import Settings
     from mainspring.store.database import Database
     from mainspring.store.wakeups import WakeupSender
+    from mainspring.triggers.push import PushChannels
     from mainspring.triggers.webhook_receiver import WebhookReceiver
     from mainspring.workspace.artifacts.blobs import BlobStore
     from mainspring.workspace.artifacts.links import LinkSigner
@@ -74,6 +75,8 @@ class ApplicationServices:
     script_runner: ScriptRunner | None = None
     # Where traces and metrics go, if anywhere.
     telemetry: TelemetryExporter | None = None
+    # Where providers report changes; none without integrations.
+    push_channels: PushChannels | None = None
     # Whether a program gave the command that opened this: it agrees to nothing.
     by_program: bool = False
     # The operator's mail server; none where no mail can be sent.

@@ -257,7 +257,11 @@ class AlertMailer:
             mail = await claim_mail(tx, self._first_pause, _LONGEST_PAUSE)
             if mail is None:
                 return False
-            to = await find_author_address(tx, mail.workspace_id, mail.automation_id, self._first)
+            to = self._first
+            if mail.automation_id is not None:
+                to = await find_author_address(
+                    tx, mail.workspace_id, mail.automation_id, self._first
+                )
             if to is None:
                 await give_up_mail(tx, mail, _NO_ADDRESS)
         if to is None:

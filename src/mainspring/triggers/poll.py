@@ -62,6 +62,13 @@ _CHANGES: Final[dict[str, Any]] = {
     "type": "boolean",
     "default": False,
 }
+_PUSH: Final[dict[str, Any]] = {
+    "title": "Report at once",
+    "description": "true: the provider is asked to report changes to the public address of this "
+    "server, and each report makes it look at once.",
+    "type": "boolean",
+    "default": False,
+}
 _QUERY: Final[dict[str, Any]] = {
     "title": "Search",
     "type": "string",
@@ -265,10 +272,11 @@ _PRESETS: Final = (
                     "minLength": 1,
                     "maxLength": 200,
                 },
+                "push": _PUSH,
             },
             ["repository", "event"],
             [
-                {"repository": "octo/hello", "event": "issue_opened"},
+                {"repository": "octo/hello", "event": "issue_opened", "push": True},
                 {"repository": "octo/hello", "event": "commit_pushed", "branch": "main"},
             ],
             ({"repository": "octo/hello"}, "which event?"),
@@ -295,6 +303,7 @@ _PRESETS: Final = (
                     "maximum": 1_440,
                 },
                 "changes": _CHANGES,
+                "push": _PUSH,
             },
             [],
             [
@@ -334,6 +343,7 @@ _PRESETS: Final = (
             {
                 "query": {**_QUERY, "description": "Words in the name or the text of the file."},
                 "changes": _CHANGES,
+                "push": _PUSH,
             },
             ["query"],
             [{"query": "invoice"}, {"query": "report", "changes": True, "every": "1h"}],

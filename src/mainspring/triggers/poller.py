@@ -51,11 +51,13 @@ from mainspring.triggers.poll_changes import (
     is_reportable,
     plan_look,
 )
+from mainspring.triggers.push import compute_next_look
 from mainspring.triggers.schedule import rfc3339
 from mainspring.triggers.scheduler import Time, database_time
 from mainspring.workspace import polls
 from mainspring.workspace.alerts import Alert, post_alert
 from mainspring.workspace.polls import DueLook, RememberedItem
+from mainspring.workspace.push_channels import read_trigger_push
 from mainspring.workspace.push_subscriptions import queue_failure
 
 if TYPE_CHECKING:
@@ -263,11 +265,14 @@ class Poller:
         await polls.trim_items(tx, look, listed, self._limits.poll_seen)
         # Looks that were missed are made up for by this one.
         due = look.due_at + settings.every
+        due = due if due > now else now + settings.every
+        push = await read_trigger_push(tx, look.workspace_id, look.trigger_id)
+        began = state["leased_until"] - self._lease
         await polls.record_success(
             tx,
             look,
             settings.source_hash,
-            due if due > now else now + settings.every,
+            compute_next_look(due, settings.every, push, now=now, began=began),
             items=len(listed),
             skipped=result.found.skipped,
             arrivals=result.plan.arrivals,

@@ -115,7 +115,8 @@ class Alert:
 
     id: UUID
     workspace_id: UUID
-    automation_id: UUID
+    # None: it is about the installation.
+    automation_id: UUID | None
     # None: it is about no run.
     run_id: UUID | None
     level: str
@@ -130,7 +131,7 @@ class AlertMail:
 
     workspace_id: UUID
     id: UUID
-    automation_id: UUID
+    automation_id: UUID | None
     title: str
     message: str
     tries: int

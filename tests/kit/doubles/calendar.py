@@ -66,6 +66,8 @@ class CalendarDouble(GoogleDouble):
         parts = tuple(asked.path.removeprefix(OURS).split("/"))
         if parts[:3] == _LIST and asked.method == "GET":
             return self._listed(parts, asked)
+        if parts == ("channels", "stop") and asked.method == "POST":
+            return self.stop_channel(asked)
         if parts[0] != "calendars" or parts[2:3] != ("events",):
             return refusal(404, "notFound", "Not Found")
         own = next(iter(self.calendars), "") if parts[1] == "primary" else parts[1]
@@ -73,6 +75,8 @@ class CalendarDouble(GoogleDouble):
             return refusal(404, "notFound", "Not Found")
         if len(parts) == 3:
             return self._insert(own, asked) if asked.method == "POST" else self._list(own, asked)
+        if parts[3] == "watch" and asked.method == "POST":
+            return self.watch(asked)
         return self._one(own, parts[3], asked)
 
     def _listed(self, parts: tuple[str, ...], asked: ReceivedRequest) -> bytes:

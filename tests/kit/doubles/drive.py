@@ -59,6 +59,12 @@ class DriveDouble(GoogleDouble):
     def _reply(self, asked: ReceivedRequest) -> bytes:
         if (asked.method, asked.path) == ("POST", "/upload/drive/v3/files"):
             return self._upload(asked)
+        if (asked.method, asked.path) == ("POST", "/drive/v3/changes/watch"):
+            if "pageToken" not in asked.query:
+                return refusal(400, "required", "Required parameter: pageToken")
+            return self.watch(asked)
+        if (asked.method, asked.path) == ("POST", "/drive/v3/channels/stop"):
+            return self.stop_channel(asked)
         name, *rest = asked.path.removeprefix("/drive/v3/").split("/")
         if asked.method != "GET" or not asked.path.startswith("/drive/v3/"):
             return refusal(404, "notFound", "Not Found")

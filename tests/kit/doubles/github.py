@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import hmac
 import json
+import uuid
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +18,9 @@ TOKEN = "gho_16C7e42F292c6912E7710c838347Ae178B4a"
 JSON = "Content-Type: application/json; charset=utf-8"
 MOST_PER_PAGE = 100
 MOST_SEARCHED = 256
+# Of one event, in one repository.
+MOST_HOOKS = 20
+_HOOK_EVENTS = {"issues", "issue_comment", "pull_request", "pull_request_review", "release", "push"}
 _KINDS = {
     "issue": {"is:issue", "type:issue"},
     "pr": {"is:pr", "is:pull-request", "type:pr"},
@@ -49,6 +54,9 @@ class Repository:
     pulls: list[dict[str, Any]] = field(default_factory=list)
     releases: list[dict[str, Any]] = field(default_factory=list)
     commits: list[dict[str, Any]] = field(default_factory=list)
+    # Webhooks, which only an admin of the repository sees.
+    admin: bool = True
+    hooks: list[dict[str, Any]] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -58,6 +66,8 @@ class GitHubDouble(ScriptedDouble):
     repositories: dict[str, Repository] = field(default_factory=dict)
     renamed: dict[str, str] = field(default_factory=dict)
     pushers: frozenset[str] = frozenset({"mona"})
+    # The secrets of webhooks, by their address.
+    secrets: dict[str, str] = field(default_factory=dict)
 
     def issue(self, repo: str, number: int, at: str, **more: Any) -> dict[str, Any]:
         """An issue as GitHub shows it, put into a repository."""
@@ -143,6 +153,8 @@ class GitHubDouble(ScriptedDouble):
         found = self.repositories.get(name)
         if found is None or (found.private and "authorization" not in headers):
             return told(404, "Not Found")
+        if rest[0] == "hooks":
+            return self._hooked(method, name, found, rest[1:], headers, body)
         if rest[0] == "issues" and not found.has_issues:
             return told(410, "Issues has been disabled in this repository.")
         if method == "POST":
@@ -156,6 +168,71 @@ class GitHubDouble(ScriptedDouble):
         if entries is None:
             return told(404, "Not Found")
         return self._paged(f"/repos/{name}/{rest[0]}", entries, query, headers)
+
+    def _hooked(
+        self,
+        method: str,
+        name: str,
+        found: Repository,
+        rest: list[str],
+        headers: dict[str, str],
+        body: bytes,
+    ) -> bytes:
+        """Repository webhooks, by the rules of GitHub's REST API."""
+        if "authorization" not in headers:
+            return _unknown()
+        if not found.admin:
+            # Who is no admin is not told that there are any.
+            return told(404, "Not Found")
+        if method == "GET":
+            return self._paged(f"/repos/{name}/hooks", found.hooks, {}, headers)
+        if method == "DELETE":
+            kept = [one for one in found.hooks if str(one["id"]) != rest[0]]
+            if len(kept) == len(found.hooks):
+                return told(404, "Not Found")
+            found.hooks[:] = kept
+            return b"HTTP/1.1 204 No Content\r\n\r\n"
+        sent = json.loads(body)
+        config, events = sent.get("config", {}), sent.get("events", ["push"])
+        known = [one for one in found.hooks if one["config"]["url"] == config.get("url")]
+        if not config.get("url", "").startswith(("http://", "https://")) or not events:
+            return told(422, "Validation Failed")
+        if config.get("content_type") not in {"json", "form"} or set(events) - _HOOK_EVENTS:
+            return told(422, "Validation Failed")
+        if known:
+            exists = {"resource": "Hook", "code": "custom"}
+            exists["message"] = "Hook already exists on this repository"
+            return told(422, "Validation Failed", errors=[exists])
+        if len(found.hooks) >= MOST_HOOKS:
+            return told(422, "The repository has too many webhooks.")
+        hook = {
+            "type": "Repository",
+            "id": 12_345_678 + len(self.messages),
+            "name": "web",
+            "active": sent.get("active", True),
+            "events": events,
+            # The secret is never shown again.
+            "config": {**config, "secret": "********"},
+        }
+        self.messages.append(sent)
+        self.secrets[config["url"]] = config.get("secret", "")
+        found.hooks.append(hook)
+        return answer(201, hook)
+
+    def deliver(
+        self, hook: dict[str, Any], event: str, payload: Any
+    ) -> tuple[bytes, dict[str, str]]:
+        """The body and the headers of a delivery, signed with the secret of the webhook."""
+        body = json.dumps(payload).encode()
+        secret = self.secrets[hook["config"]["url"]].encode()
+        return body, {
+            "Content-Type": "application/json",
+            "User-Agent": "GitHub-Hookshot/044aadd",
+            "X-GitHub-Event": event,
+            "X-GitHub-Delivery": str(uuid.uuid4()),
+            "X-GitHub-Hook-ID": str(hook["id"]),
+            "X-Hub-Signature-256": f"sha256={hmac.new(secret, body, 'sha256').hexdigest()}",
+        }
 
     def _written(
         self, name: str, found: Repository, rest: list[str], headers: dict[str, str], body: bytes

@@ -88,6 +88,51 @@ class GoogleDouble(ScriptedDouble):
     # Answers instead, by method and path, such as "GET /gmail/v1/users/me/threads".
     planned: dict[str, list[bytes]] = field(default_factory=dict)
     asked: list[ReceivedRequest] = field(default_factory=list)
+    # Open notification channels by their id, and every id that was used.
+    channels: dict[str, dict[str, Any]] = field(default_factory=dict)
+    used_channels: set[str] = field(default_factory=set)
+
+    def watch(self, asked: ReceivedRequest) -> bytes:
+        """A watch request: ids are unique for ever, and an address has to be https."""
+        sent = asked.json
+        if sent.get("type") != "web_hook" or not 1 <= len(sent.get("id", "")) <= 64:
+            return refusal(400, "required", "Required")
+        if not sent.get("address", "").startswith("https://"):
+            return refusal(400, "push.webhookUrlNotHttps", "WebHook callback must be HTTPS")
+        if sent["id"] in self.used_channels:
+            return refusal(400, "channelIdNotUnique", f"Channel id {sent['id']} not unique")
+        self.used_channels.add(sent["id"])
+        made = {
+            "kind": "api#channel",
+            "id": sent["id"],
+            "resourceId": f"resource-{len(self.used_channels)}",
+            "resourceUri": f"{self.url}{asked.path}",
+            "token": sent.get("token", ""),
+            "expiration": sent.get("expiration", ""),
+        }
+        self.channels[sent["id"]] = {**made, "address": sent["address"]}
+        return answer(made)
+
+    def stop_channel(self, asked: ReceivedRequest) -> bytes:
+        """Only the pair of both ids stops a channel."""
+        sent = asked.json
+        known = self.channels.get(sent.get("id", ""))
+        if known is None or known["resourceId"] != sent.get("resourceId"):
+            return refusal(404, "notFound", "Channel not found")
+        del self.channels[sent["id"]]
+        return b"HTTP/1.1 204 No Content\r\n\r\n"
+
+    def notify(self, channel: dict[str, Any], state: str) -> dict[str, str]:
+        """The headers of a notification, which has no body."""
+        return {
+            "X-Goog-Channel-ID": channel["id"],
+            "X-Goog-Channel-Token": channel["token"],
+            "X-Goog-Channel-Expiration": "Tue, 19 Nov 2030 01:13:52 GMT",
+            "X-Goog-Resource-ID": channel["resourceId"],
+            "X-Goog-Resource-URI": channel["resourceUri"],
+            "X-Goog-Resource-State": state,
+            "X-Goog-Message-Number": "1" if state == "sync" else "2",
+        }
 
     def _respond(self, head: bytes, headers: dict[str, str], body: bytes) -> bytes:
         method, target, _ = head.decode().split(" ", 2)

@@ -20,6 +20,7 @@ from mainspring.integrations.calendar.capabilities import (
 )
 from mainspring.integrations.calendar.client import Calendar
 from mainspring.integrations.calendar.events import EVENTS
+from mainspring.integrations.calendar.push import build_push_source
 from mainspring.integrations.calendar.sources import build_changes_poll, build_events_source
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def integration(addresses: Mapping[str, str]) -> Integration:
             **apply_sign_in_addresses(json.loads(text), addresses),
             "hosts": sorted(calendar.hosts),
         },
+        push=build_push_source(calendar),
         capabilities=(create_event(calendar), update_event(calendar), delete_event(calendar)),
         events=EVENTS,
         sources=(build_events_source(calendar),),

@@ -11,6 +11,7 @@ import orjson
 
 from mainspring.contracts.context import HttpClient, HttpRequest
 from mainspring.contracts.errors import Conflict, Expired
+from mainspring.contracts.google_channels import explain_watch_error
 from mainspring.contracts.manifest import resolve_base_address
 from mainspring.contracts.provider_responses import (
     ProviderErrorReasons,
@@ -167,6 +168,23 @@ class Calendar:
         if problem is not None:
             raise problem
         return True
+
+    async def watch(self, http: HttpClient, channel: Mapping[str, Any]) -> dict[str, Any]:
+        """Have changes of the primary calendar reported to a channel."""
+        response = await http.send(
+            self._request("POST", "calendars/primary/events/watch", {}, channel)
+        )
+        problem = parse_refusal(response, NAME, _WORDS)
+        if problem is not None:
+            raise explain_watch_error(problem, parse_error_detail(response).reasons)
+        return read_object(response, NAME)
+
+    async def stop(self, http: HttpClient, channel: Mapping[str, Any]) -> None:
+        """Stop a channel; one that has expired is stopped."""
+        response = await http.send(self._request("POST", "channels/stop", {}, channel))
+        problem = parse_refusal(response, NAME, _WORDS)
+        if problem is not None and response.status != 404:
+            raise problem
 
     async def _call(
         self, http: HttpClient, method: str, path: str, query: Mapping[str, str] | None = None

@@ -16,6 +16,7 @@ from mainspring.contracts.manifest import apply_sign_in_addresses
 from mainspring.integrations.drive.capabilities import create_file
 from mainspring.integrations.drive.client import Drive
 from mainspring.integrations.drive.events import EVENTS
+from mainspring.integrations.drive.push import build_push_source
 from mainspring.integrations.drive.sources import (
     build_files_poll,
     build_files_source,
@@ -40,6 +41,7 @@ def integration(addresses: Mapping[str, str]) -> Integration:
             "hosts": sorted(drive.hosts),
         },
         capabilities=(create_file(drive),),
+        push=build_push_source(drive),
         events=EVENTS,
         sources=(build_files_source(drive),),
         polls=(build_files_poll(drive), build_texts_poll(drive)),

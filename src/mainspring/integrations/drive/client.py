@@ -10,10 +10,12 @@ from urllib.parse import quote
 
 from mainspring.contracts.context import HttpClient, HttpRequest, HttpResponse
 from mainspring.contracts.errors import UpstreamError
+from mainspring.contracts.google_channels import explain_watch_error
 from mainspring.contracts.manifest import resolve_base_address
 from mainspring.contracts.provider_responses import (
     ProviderErrorReasons,
     malformed_response_error,
+    parse_error_detail,
     parse_refusal,
     read_object,
     require_text,
@@ -157,6 +159,31 @@ class Drive:
         request = self._request("POST", "/upload/drive/v3/files", query, kind_of_all, body)
         return require_text(
             read_object(_check_response(await http.send(request)), NAME), "id", NAME
+        )
+
+    async def watch(self, http: HttpClient, channel: Mapping[str, Any]) -> dict[str, Any]:
+        """Have changes of all files reported to a channel."""
+        token = await self.start_token(http)
+        query = {"pageToken": token, "spaces": "drive", **_EVERYWHERE}
+        response = await self._post(http, "changes/watch", query, channel)
+        problem = parse_refusal(response, NAME, _WORDS)
+        if problem is not None:
+            raise explain_watch_error(problem, parse_error_detail(response).reasons)
+        return read_object(response, NAME)
+
+    async def stop(self, http: HttpClient, channel: Mapping[str, Any]) -> None:
+        """Stop a channel; one that has expired is stopped."""
+        response = await self._post(http, "channels/stop", {}, channel)
+        problem = parse_refusal(response, NAME, _WORDS)
+        if problem is not None and response.status != 404:
+            raise problem
+
+    async def _post(
+        self, http: HttpClient, path: str, query: Mapping[str, str], body: Mapping[str, Any]
+    ) -> HttpResponse:
+        headers = {"Content-Type": "application/json; charset=UTF-8"}
+        return await http.send(
+            self._request("POST", f"/drive/v3/{path}", query, headers, json.dumps(body).encode())
         )
 
     async def _get(self, http: HttpClient, path: str, query: Mapping[str, str]) -> dict[str, Any]:

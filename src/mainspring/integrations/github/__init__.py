@@ -16,6 +16,7 @@ from mainspring.integrations.github.capabilities import build_comment_capability
 from mainspring.integrations.github.client import GitHub
 from mainspring.integrations.github.events import EVENTS
 from mainspring.integrations.github.polls import build_issues_poll, build_releases_poll
+from mainspring.integrations.github.repository_webhooks import build_push_source
 from mainspring.integrations.github.sources import build_search_source
 
 
@@ -33,5 +34,6 @@ def integration(addresses: Mapping[str, str]) -> Integration:
         sources=(build_search_source(github),),
         polls=(build_issues_poll(github), build_releases_poll(github)),
         adapters=(build_repository_adapter(github),),
+        push=build_push_source(github),
         account=github.account,
     )

@@ -309,6 +309,24 @@ class GitHub:
             raise malformed_response_error(NAME)
         return found
 
+    async def delete(self, ctx: CallContext, path: str, asked: RequestSubject) -> None:
+        """DELETE; what is not there counts as deleted."""
+        response = await ctx.http.send(
+            HttpRequest(
+                method="DELETE",
+                url=self._base + path,
+                headers=_headers(ctx),
+                query={},
+                body=None,
+                timeout_seconds=_SECONDS,
+                max_bytes=_MOST_BYTES,
+                follow_redirects=False,
+            )
+        )
+        problem = parse_github_error(response, asked, ctx.clock.now())
+        if problem is not None and response.status != 404:
+            raise problem
+
     async def _fitting(
         self, ctx: CallContext, url: str, subject: RequestSubject, etag: str | None = None
     ) -> GitHubResponse:

@@ -278,12 +278,18 @@ def _size(ctx: typer.Context, for_programs: Json = False) -> int:
     return finish(show_size(context, context.screen(for_programs=for_programs)))
 
 
-def _doctor(ctx: typer.Context, for_programs: Json = False) -> int:
+def _doctor(
+    ctx: typer.Context,
+    public: Annotated[
+        bool, typer.Option("--public", help="Test the public address instead.")
+    ] = False,
+    for_programs: Json = False,
+) -> int:
     """Check this machine and the data folder, and suggest fixes."""
     from mainspring.surfaces.cli.doctor import examine
 
     context = get_context(ctx)
-    return examine(context, context.screen(for_programs=for_programs))
+    return examine(context, context.screen(for_programs=for_programs), public=public)
 
 
 _SERVER: Final[Mapping[str, Callable[..., int]]] = {

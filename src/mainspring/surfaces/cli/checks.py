@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mainspring.settings import Settings
     from mainspring.workspace.vault import VaultHealth
 
-Verdict = Literal["ok", "doubtful", "wrong"]
+Verdict = Literal["ok", "doubtful", "wrong", "unknown"]
 
 OLDEST_PYTHON = (3, 11)
 _TRIED_SYSTEMS = ("Linux", "Darwin")

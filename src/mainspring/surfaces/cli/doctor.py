@@ -111,16 +111,20 @@ def settings_file(settings: Settings) -> DoctorCheck:
     return DoctorCheck("settings file", "ok", f"It sets {told}.")
 
 
-_KINDS = {"ok": "succeeded", "doubtful": "warning", "wrong": "failed"}
+_KINDS = {"ok": "succeeded", "doubtful": "warning", "wrong": "failed", "unknown": "warning"}
 # More than this and a person who compares two clocks is led astray.
 _CLOCK_SECONDS = 2.0
 
 
-def examine(context: CommandContext, screen: Screen) -> int:
+def examine(context: CommandContext, screen: Screen, *, public: bool = False) -> int:
     """Every check in turn; a check that breaks is a finding, not an end."""
     settings = context.server_settings()
     found: list[DoctorCheck] = []
-    for name, check in _checks(context, settings):
+    if public:
+        found = finish(_check_public_address(context, settings))
+        for one in found:
+            _show(one, screen)
+    for name, check in () if public else _checks(context, settings):
         try:
             result = check()
         except Exception as error:
@@ -138,10 +142,27 @@ def examine(context: CommandContext, screen: Screen) -> int:
     return exits.FAILED if bad else exits.DONE
 
 
+async def _check_public_address(context: CommandContext, settings: Settings) -> list[DoctorCheck]:
+    """The public address, tested from this machine; the server has to be running."""
+    from mainspring.outbound.public_address import PURPOSE, PublicAddressProbe
+
+    async with context.doors.open(
+        replace(settings, smtp_url=None, transport="local", otlp_url=None)
+    ) as services:
+        key = await services.vault.derived_key(PURPOSE)
+    probe = PublicAddressProbe(settings.public_url, key, proxies=settings.proxies)
+    return [
+        DoctorCheck(one.name, one.verdict, one.detail, one.suggestion) for one in await probe.run()
+    ]
+
+
 def summarize_verdicts(verdicts: Sequence[str]) -> str:
     bad, doubtful = verdicts.count("wrong"), verdicts.count("doubtful")
+    unknown = verdicts.count("unknown")
     if bad:
         return f"{bad} of {len(verdicts)} checks failed."
+    if unknown and not doubtful:
+        return f"Nothing is wrong; {count(unknown, 'check')} cannot be made from here."
     if doubtful:
         return f"Nothing is wrong; {doubtful} of {len(verdicts)} checks want a look."
     return "All is well."

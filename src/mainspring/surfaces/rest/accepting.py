@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+import ssl
+from collections.abc import Awaitable, Callable
 from typing import Any, Final, Protocol
 
 from mainspring.contracts.errors import describe_for_log
@@ -17,6 +18,10 @@ BACKLOG: Final = 4096
 _BATCH: Final = 64
 # Exhausted resources (file descriptors, memory) come back when a connection closes.
 _PAUSE_SECONDS: Final = 0.1
+_HANDSHAKE_SECONDS: Final = 10.0
+
+# Chooses the TLS context of an accepted connection.
+ChooseContext = Callable[[Any], Awaitable[ssl.SSLContext]]
 
 log = logging.getLogger(__name__)
 
@@ -34,9 +39,15 @@ class ListeningSocket(Protocol):
 class SocketAcceptor:
     """Accepts connections on a bound socket until it is closed."""
 
-    def __init__(self, bound: ListeningSocket, protocol: Callable[[], asyncio.Protocol]) -> None:
+    def __init__(
+        self,
+        bound: ListeningSocket,
+        protocol: Callable[[], asyncio.Protocol],
+        choose_context: ChooseContext | None = None,
+    ) -> None:
         self._bound = bound
         self._protocol = protocol
+        self._choose_context = choose_context
         self._loop = asyncio.get_running_loop()
         self._tasks: set[asyncio.Task[None]] = set()
         bound.setblocking(False)
@@ -71,7 +82,16 @@ class SocketAcceptor:
     async def _connect(self, accepted: Any) -> None:
         accepted.setblocking(False)
         try:
-            await self._loop.connect_accepted_socket(self._protocol, accepted)
+            if self._choose_context is None:
+                await self._loop.connect_accepted_socket(self._protocol, accepted)
+                return
+            context = await self._choose_context(accepted)
+            await self._loop.connect_accepted_socket(
+                self._protocol,
+                accepted,
+                ssl=context,
+                ssl_handshake_timeout=_HANDSHAKE_SECONDS,
+            )
         except OSError:
-            # The client has already disconnected.
+            # The client has already disconnected, or does not accept the certificate.
             accepted.close()

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute, iter_route_contexts
@@ -56,7 +56,9 @@ from mainspring.surfaces.rest.routes import (
     interactions,
     members,
     proposals,
+    public_address,
     push,
+    push_channels,
     questions,
     rehearsals,
     runs,
@@ -101,6 +103,7 @@ MODULES: Final = (
     capabilities,
     connections,
     interactions,
+    push_channels,
     integrations,
     codex,
     workflows,
@@ -122,7 +125,11 @@ MODULES: Final = (
     schemas,
     halts,
     health,
+    public_address,
 )
+
+if TYPE_CHECKING:
+    from mainspring.surfaces.rest.certificates import CertificateManager
 
 Closing = Callable[[], Awaitable[None]]
 
@@ -155,6 +162,7 @@ def build_api(
     app.state.limits = services.limits
     app.state.home = services.settings.home
     app.state.address = services.settings.address
+    app.state.certificates = _open_certificates(services)
     app.state.closing = asyncio.Event()
     app.state.requests = RequestMetrics()
     for made in (*routers, _description(app)):
@@ -181,6 +189,17 @@ def build_api(
     if tracer is not None:
         app.add_middleware(TracingMiddleware, telemetry=tracer)
     return app
+
+
+def _open_certificates(services: ApplicationServices) -> CertificateManager | None:
+    if not services.settings.acme_domains:
+        return None
+    # Imported only where it is used: a start need not spend the time for the ACME library.
+    from mainspring.surfaces.rest.certificate_store import open_store
+    from mainspring.surfaces.rest.certificates import CertificateManager
+
+    store = open_store(services.settings, services.database, services.vault)
+    return CertificateManager(services.settings, store, services.database)
 
 
 def _check(made: APIRouter) -> None:

@@ -41,6 +41,10 @@ PUBLIC = {
     ),
     # Slack signs its requests with the workspace's signing secret.
     ("POST", "/api/v1/integrations/slack/interactions/{workspace_id}"),
+    # Providers authenticate a notification with the secret of its channel.
+    ("POST", "/api/v1/push-channels/{workspace_id}/{channel_id}"),
+    # Answers a nonce, and shows the caller their own headers.
+    ("GET", "/api/v1/public-address/proof"),
     # A signed link is handed on to people without a token.
     ("GET", "/api/v1/artifacts/{artifact_id}/content"),
     # Signing in, and the pages for it: files, the same for all.
@@ -208,7 +212,7 @@ async def test_a_public_address_without_its_own_proof_gives_nothing(api: Api) ->
     answered = await _statuses(api, own)
 
     preflights = {status for method, _, status in answered if method == "OPTIONS"}
-    assert len(answered) == 25
+    assert len(answered) == 26
     # A CORS preflight gets the same empty answer, whether the webhook exists or not.
     assert preflights == {204}
     assert {status for method, _, status in answered if method != "OPTIONS"} <= {401, 404}

@@ -109,12 +109,15 @@ class _HealthMonitor:
         self._one_at_a_time = asyncio.Lock()
         self._seen: tuple[float, HealthReport, _DatabaseLook] | None = None
 
-    async def health(self) -> HealthReport:
+    async def health(self, request: Request) -> HealthReport:
         """The whole report."""
         _, health, seen = await self._look()
-        storage = _storage(seen)
-        worse: Status = health.status if storage.ok else max(health.status, "degraded", key=_BAD)
-        return HealthReport(worse, (*health.checks, storage))
+        own = [_storage(seen)]
+        if request.app.state.certificates is not None:
+            own.append(request.app.state.certificates.check_health())
+        good = all(check.ok for check in own)
+        worse: Status = health.status if good else max(health.status, "degraded", key=_BAD)
+        return HealthReport(worse, (*health.checks, *own))
 
     async def ready(self, request: Request) -> HealthReport:
         """Whether this process can receive requests."""
@@ -225,8 +228,8 @@ def routes(services: ApplicationServices) -> APIRouter:
         "/health", summary="Does all of it work?", response_model=HealthAnswer, responses=_RED
     )
     @public
-    async def read_health() -> Response:
-        return _health_response(await eyes.health())
+    async def read_health(request: Request) -> Response:
+        return _health_response(await eyes.health(request))
 
     @made.get(
         "/health/ready",
@@ -268,8 +271,8 @@ def probes(services: ApplicationServices) -> APIRouter:
     made = APIRouter(dependencies=[Depends(check_admitted)])
     eyes = _HealthMonitor(services.database, services.settings.home)
 
-    async def healthz() -> Response:
-        return _health_response(await eyes.health())
+    async def healthz(request: Request) -> Response:
+        return _health_response(await eyes.health(request))
 
     async def readyz(request: Request) -> Response:
         return _health_response(await eyes.ready(request))

@@ -39,6 +39,7 @@ from mainspring.triggers.webhook_signatures import read_auth
 from mainspring.workspace.automations import read_trigger, read_triggers, switch
 from mainspring.workspace.consents import change_by
 from mainspring.workspace.polls import read_poll_states
+from mainspring.workspace.push_channels import list_trigger_pushes
 from mainspring.workspace.webhooks import read_overlap, revoke, rotate
 
 if TYPE_CHECKING:
@@ -72,6 +73,15 @@ class TokenSeen(_Shape):
     made_at: datetime | None
 
 
+class TriggerPushShape(_Shape):
+    """How the provider reports changes to the source."""
+
+    registered: bool = Field(description="False: it is not registered, and the trigger polls.")
+    notified_at: datetime | None = Field(description="When the provider reported a change last.")
+    expires_at: datetime | None = Field(description="It is renewed before; null: it stays.")
+    problem: dict[str, Any] | None = Field(description="Why it could not be registered.")
+
+
 class PollShape(_Shape):
     """How a poll trigger looks at its source."""
 
@@ -85,6 +95,9 @@ class PollShape(_Shape):
     failing_since: datetime | None
     recovered_at: datetime | None
     problem: dict[str, Any] | None = Field(description="Why the last look failed.")
+    push: TriggerPushShape | None = Field(
+        description="Null: the provider is not asked to report changes."
+    )
 
 
 class TriedLook(_Shape):
@@ -417,13 +430,20 @@ async def _with_polls(
     """Triggers with the state of their polls."""
     ids = [one["id"] for one in found if one["type"] in POLL_TYPES]
     states = await read_poll_states(tx, workspace_id, ids) if ids else {}
-    return [{**one, "poll": _describe_poll_state(states.get(one["id"]))} for one in found]
+    pushes = await list_trigger_pushes(tx, workspace_id, ids) if ids else {}
+    return [
+        {**one, "poll": _describe_poll_state(states.get(one["id"]), pushes.get(one["id"]))}
+        for one in found
+    ]
 
 
-def _describe_poll_state(state: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def _describe_poll_state(
+    state: Mapping[str, Any] | None, push: Mapping[str, Any] | None
+) -> dict[str, Any] | None:
     if state is None:
         return None
-    shown = {name: state[name] for name in PollShape.model_fields}
+    shown = {name: state[name] for name in PollShape.model_fields if name != "push"}
+    shown["push"] = push and {name: push[name] for name in TriggerPushShape.model_fields}
     # The database reads the value infinity as the last moment of the calendar.
     if shown["next_look_at"] is not None and shown["next_look_at"].year >= _OFF_YEAR:
         shown["next_look_at"] = None
