@@ -417,6 +417,10 @@ class WebhookRequest:
     digest: bytes | None
     slug: str = ""
     value: Any = None
+    # The payload with the whole body, where that of the run is shortened.
+    whole: Any = None
+    # What tells one body from another under the same idempotency key, where it is not the value.
+    identity: Any = None
     # The raw body, when a signature must be verified.
     raw: bytes = b""
     size: int = 0

@@ -603,6 +603,10 @@ PROVIDERS: Final[Mapping[str, Provider]] = MappingProxyType(
 )
 
 
+# The largest body that a provider sends.
+LARGEST_BODY: Final = max(one.most_bytes or 0 for one in PROVIDERS.values())
+
+
 def build_custom_scheme(config: Mapping[str, Any]) -> SignatureScheme:
     """The scheme that a trigger's config describes."""
     header = str(config["header"]).lower()
