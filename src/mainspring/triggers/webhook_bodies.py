@@ -11,7 +11,6 @@ from __future__ import annotations
 import base64
 import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -20,7 +19,7 @@ from urllib.parse import parse_qsl, urlsplit
 from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.strict_json import read_json
-from mainspring.triggers.webhook_signatures import ReceivedRequest, WebhookAuth
+from mainspring.triggers.webhook_signatures import ReceivedRequest, WebhookAuth, remove_credentials
 
 _FORM: Final = "application/x-www-form-urlencoded"
 _MOST_FIELDS: Final = 1_000
@@ -29,11 +28,6 @@ _NORMALIZED: Final = frozenset(
     {"json_duplicate_key", "json_surrogate", "json_nul", "json_integer", "json_overflow"}
 )
 _LEAST, _MOST = -(2**63), 2**64 - 1
-# Headers whose names say that they carry a credential, whatever the webhook itself uses.
-_CREDENTIAL: Final = re.compile(
-    r"(.*-)?(authorization|auth|cookie|cookies|token|secret|signature|password|passwd|api-?key|"
-    r"access-key|credentials?)(-.*)?"
-)
 _REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
 
 
@@ -169,7 +163,9 @@ def build_payload(request: ReceivedRequest, auth: WebhookAuth, body: ParsedBody)
     payload: dict[str, Any] = {
         "method": request.method,
         "query": read_query(request.url),
-        "headers": remove_credentials(request.headers, auth),
+        "headers": {
+            name: _clean(value) for name, value in remove_credentials(request.headers, auth).items()
+        },
         "body": body.value,
     }
     if event is not None:
@@ -177,17 +173,6 @@ def build_payload(request: ReceivedRequest, auth: WebhookAuth, body: ParsedBody)
     if body.notes:
         payload["notes"] = list(body.notes)
     return payload
-
-
-def remove_credentials(headers: Mapping[str, str], auth: WebhookAuth) -> dict[str, str]:
-    """The headers without those that prove who the sender is."""
-    schemes = () if auth.provider is None else auth.provider.schemes
-    hidden = {scheme.header for scheme in schemes}
-    return {
-        name: _clean(value)
-        for name, value in headers.items()
-        if name not in hidden and not _CREDENTIAL.fullmatch(name)
-    }
 
 
 def read_query(url: str) -> dict[str, Any]:

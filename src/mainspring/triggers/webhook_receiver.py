@@ -59,6 +59,7 @@ from mainspring.triggers.webhook_auth import (
     unknown_webhook,
 )
 from mainspring.triggers.webhook_bodies import read_methods, read_origins
+from mainspring.triggers.webhook_refusals import WebhookRefusals
 from mainspring.triggers.webhook_signatures import (
     LARGEST_BODY,
     HandshakeReply,
@@ -225,6 +226,16 @@ class WebhookReceiver:
         """Requests that are not being recorded yet."""
         lines = self._authenticator.waiting + self._preparing.waiting + self._turns.waiting
         return self._writer.waiting + self._floods.waiting + lines
+
+    @property
+    def refusals(self) -> WebhookRefusals:
+        """The requests that were refused."""
+        return self._authenticator.refusals
+
+    def count_refusal(self, request: WebhookRequest, reason: str) -> None:
+        """Count a request of a known webhook that was refused because of its body."""
+        if request.webhook is not None:
+            self._authenticator.count_refusal(request, request.webhook, reason)
 
     async def receive(self, request: WebhookRequest) -> WebhookRequest:
         """Authenticate the request by its headers and charge its rate limit.

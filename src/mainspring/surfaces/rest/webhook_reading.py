@@ -151,6 +151,7 @@ class WebhookBodyReader:
             return await read_bytes(Request(request.scope, counted), most)
         except TooLarge:
             if auth.signs_body:
+                self._receiver.count_refusal(webhook_request, "body_too_large")
                 # A missing body has no signature.
                 raise unknown_webhook() from None
             raise

@@ -19,11 +19,18 @@ from uuid import UUID
 
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from mainspring.contracts.errors import Conflict, InternalError, Invalid, Problem
+from mainspring.contracts.errors import (
+    Conflict,
+    InternalError,
+    Invalid,
+    Problem,
+    Unauthenticated,
+)
 from mainspring.definition.webhook_callers import BY_STEP, AnswerPolicy, read_answer_policy
 from mainspring.runs.rows import FINAL
 from mainspring.surfaces.rest.answers import RUN_HEADER, AnswerBuilder, wait_for_result
@@ -48,6 +55,7 @@ from mainspring.triggers.webhook_bodies import (
     read_methods,
     read_origins,
 )
+from mainspring.triggers.webhook_refusals import SLOW
 from mainspring.triggers.webhook_signatures import HandshakeReply, read_auth
 from mainspring.workspace.webhooks import hash_webhook_token
 
@@ -329,7 +337,16 @@ async def _answer_webhook(
     methods = read_methods(config)
     if request.method not in methods and not read_auth(config).signs_body:
         return _refuse_method(request, methods)
-    read = await bodies.read(request, shown, incoming)
+    try:
+        read = await bodies.read(request, shown, incoming)
+    except HTTPException:
+        receiver.count_refusal(incoming, SLOW)
+        raise
+    except Problem as problem:
+        # The authenticator counts what it refuses.
+        if not isinstance(problem, Unauthenticated) and problem.status < InternalError.status:
+            receiver.count_refusal(incoming, problem.code or problem.kind)
+        raise
     incoming = read.request
     if request.method not in methods:
         return _refuse_method(request, methods)
