@@ -216,6 +216,8 @@ class WebhookReceiver:
         self._turns = SourceConcurrencyLimiter(SHARE)
         self._read = BodyMemoryLimiter(limits.payload_bytes, most=MOST_BYTES, share=SHARE_BYTES)
         self._kept = BodyMemoryLimiter(limits.payload_bytes, most=MOST_BYTES, share=SHARE_BYTES)
+        # They are parsed one at a time: they need many times their size in memory.
+        self.parsing_large = asyncio.Semaphore(1)
         # Large bodies have memory of their own: unsigned ones cannot hold up other senders.
         self._read_large = BodyMemoryLimiter(
             LARGEST_BODY, most=2 * LARGEST_BODY, share=LARGEST_BODY

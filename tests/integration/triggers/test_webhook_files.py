@@ -11,7 +11,9 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 import httpx2
+import pytest
 
+from mainspring.surfaces.rest import multipart_bodies
 from tests.kit.api import Api
 from tests.kit.bench import Bench
 from tests.kit.webhooks import Hook, hook, runs, webhook
@@ -165,21 +167,41 @@ async def test_a_body_of_github_larger_than_a_payload_starts_a_run(bench: Bench,
     assert row["inputs"]["last"] == 9_999
 
 
-async def test_a_large_declared_length_and_many_parts_are_refused_and_leave_nothing(
-    bench: Bench, api: Api
-) -> None:
-    called = await _by_header(bench, api)
-    kind = {"Content-Type": "multipart/form-data; boundary=x"}
-    url = urlsplit(str(api.address))
+async def _begin(called: Hook, declared: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A request with a multipart body, of which only the first bytes are sent."""
+    url = urlsplit(called.api.address)
     reader, writer = await asyncio.open_connection(url.hostname, url.port)
     head = [
         f"POST {called.signed_path} HTTP/1.1",
         f"Host: {url.netloc}",
         f"X-Key: {SECRET}",
-        f"Content-Type: {kind['Content-Type']}",
-        "Content-Length: 1073741824",
+        "Content-Type: multipart/form-data; boundary=x",
+        f"Content-Length: {declared}",
     ]
     writer.write("\r\n".join([*head, "", "--x"]).encode())
+    return reader, writer
+
+
+async def test_a_body_that_arrives_too_slowly_is_given_up_and_counted(
+    bench: Bench, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(multipart_bodies, "_START_SECONDS", 0.1)
+    called = await _by_header(bench, api)
+    reader, writer = await _begin(called, 1_000)
+    assert b" 408 " in await reader.readline()
+    writer.close()
+    path = f"/api/v1/automations/{called.automation_id}/triggers/{called.slug}/deliveries"
+    (refused,) = (await api.client.get(path)).json()["refused"]
+    assert (refused["reason"], refused["count"]) == ("too_slow", 1)
+    assert await runs(bench) == 0
+
+
+async def test_a_large_declared_length_and_many_parts_are_refused_and_leave_nothing(
+    bench: Bench, api: Api
+) -> None:
+    called = await _by_header(bench, api)
+    kind = {"Content-Type": "multipart/form-data; boundary=x"}
+    reader, writer = await _begin(called, 1_073_741_824)
     # The answer is here before any more of the body is sent.
     assert b" 413 " in await reader.readline()
     writer.close()

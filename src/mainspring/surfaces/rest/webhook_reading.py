@@ -27,6 +27,7 @@ from mainspring.surfaces.rest.multipart_bodies import (
     read_multipart,
 )
 from mainspring.surfaces.rest.request_bodies import LARGE, check_content_type, read_bytes
+from mainspring.surfaces.services import ApplicationServices
 from mainspring.triggers.webhook_auth import WebhookRequest, unknown_webhook
 from mainspring.triggers.webhook_bodies import (
     ParsedBody,
@@ -51,8 +52,6 @@ if TYPE_CHECKING:
 _WITHOUT_BODY: Final = frozenset({"GET", "OPTIONS"})
 # The usual content type; anything else is parsed fully.
 _PLAIN: Final = ["application/json"]
-# Large bodies are parsed one at a time: they need many times their size in memory.
-_PARSING_LARGE: Final = 1
 # What of a large body is kept in the payload of the run.
 _KEPT_OF_LARGE: Final = 0.5
 
@@ -68,12 +67,24 @@ class ReadRequest:
 class WebhookBodyReader:
     """Reads the bodies of webhook requests, for one process."""
 
-    def __init__(self, receiver: WebhookReceiver, uploads: UploadStore, limits: Limits) -> None:
-        self._receiver = receiver
-        self._uploads = uploads
-        self._limits = limits
-        self._upload_limits = UploadLimits.of(limits)
-        self._parsing = asyncio.Semaphore(_PARSING_LARGE)
+    def __init__(self, services: ApplicationServices) -> None:
+        self._services = services
+
+    @property
+    def _receiver(self) -> WebhookReceiver:
+        return self._services.webhook_receiver
+
+    @property
+    def _uploads(self) -> UploadStore:
+        return self._services.uploads
+
+    @property
+    def _limits(self) -> Limits:
+        return self._services.limits
+
+    @property
+    def _upload_limits(self) -> UploadLimits:
+        return UploadLimits.of(self._services.limits)
 
     async def read(
         self,
@@ -205,7 +216,7 @@ class WebhookBodyReader:
         upload = Upload(webhook.workspace_id, webhook.automation_id, webhook_request.run_id)
         limits = replace(self._limits, json_bytes=max(self._limits.json_bytes, len(raw)))
         most = int(self._limits.payload_bytes * _KEPT_OF_LARGE)
-        async with self._parsing:
+        async with self._receiver.parsing_large:
             body = await asyncio.to_thread(parse_body, raw, content_type, limits)
             kept, cut = await asyncio.to_thread(shrink_value, body.value, most)
         whole = self._build(webhook_request, body)

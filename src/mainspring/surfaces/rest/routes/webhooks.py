@@ -105,7 +105,7 @@ def routes(services: ApplicationServices) -> APIRouter:
     made = router("webhooks")
     made.lifespan_context = _until_closed(services.webhook_receiver)
     _describe(made)
-    bodies = WebhookBodyReader(services.webhook_receiver, services.uploads, services.limits)
+    bodies = WebhookBodyReader(services)
     served = {
         "fire_webhook": _by_token(services, bodies),
         "call_signed_webhook": _by_signature(services, bodies),
