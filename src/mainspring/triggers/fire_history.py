@@ -81,11 +81,7 @@ _DELIVERIES = """
     ORDER BY r.id DESC LIMIT $6
 """
 
-_IS_DELIVERY = """
-    SELECT EXISTS (
-        SELECT FROM runs WHERE workspace_id = $1 AND trigger_id = $2 AND id = $3
-    )
-"""
+_IS_DELIVERY = "SELECT 1 FROM runs WHERE workspace_id = $1 AND trigger_id = $2 AND id = $3"
 
 
 async def list_deliveries(
@@ -117,8 +113,7 @@ async def check_delivery(
     tx: Transaction, workspace_id: UUID, trigger: Mapping[str, Any], run_id: UUID
 ) -> None:
     """Refuse a run that no request of this webhook started."""
-    found = await tx.fetchval(_IS_DELIVERY, workspace_id, trigger["id"], run_id)
-    if not found:
+    if await tx.fetchrow(_IS_DELIVERY, workspace_id, trigger["id"], run_id) is None:
         raise NotFound("There is no such delivery of this webhook.", code="no_delivery")
 
 
