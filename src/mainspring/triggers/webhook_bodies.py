@@ -114,7 +114,7 @@ def _shrink(value: Any, most: int, pointer: str, cut: list[str]) -> Any:
     if isinstance(value, list):
         items, left = [], most
         for one in value:
-            left -= _measure(one) + 1
+            left -= _measure(one) + 2
             if left < 2:
                 break
             items.append(one)

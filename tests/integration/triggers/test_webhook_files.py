@@ -102,6 +102,13 @@ async def test_a_binary_body_is_an_artifact(bench: Bench, api: Api) -> None:
     assert await _content(api, body["artifact_id"]) == PNG
 
 
+async def test_an_empty_body_of_any_type_is_an_empty_object(bench: Bench, api: Api) -> None:
+    called = await _by_header(bench, api)
+    answer = await _send(called, headers={"Content-Type": "application/octet-stream"})
+    assert (await _payload(bench, answer))["body"] == {}
+    assert await _artifacts(api) == []
+
+
 async def test_a_signed_file_is_stored_after_its_signature_is_verified(
     bench: Bench, api: Api
 ) -> None:

@@ -253,7 +253,8 @@ async def read_file(
                 raise too_large("The body is", limits.file_bytes)
             part.hash.update(chunk)
             part.spool.write(chunk)
-        part.file_name = "body"
+        # An empty body is no file.
+        part.file_name = "body" if part.size else ""
         part.media_type = clean_media_type(media_type)
         body = MultipartBody(size=part.size)
         await _take_part(part, body, save)

@@ -196,7 +196,7 @@ class WebhookBodyReader:
                 body = await read_file(
                     chunks, content_type, self._upload_limits, self._saver(upload)
                 )
-                value = body.fields[0][1]
+                value = body.fields[0][1] if body.fields else {}
         return ReadRequest(
             replace(
                 webhook_request,
