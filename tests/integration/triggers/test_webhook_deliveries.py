@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 from uuid import uuid4
@@ -25,7 +26,12 @@ async def _hook(bench: Bench, api: Api, **config: Any) -> Hook:
 
 
 async def _send(
-    called: Hook, body: dict[str, Any], *, age: int = 0, secret: str = SECRET, **headers: str
+    called: Hook,
+    body: dict[str, Any],
+    *,
+    age: int = 0,
+    secret: str = SECRET,
+    headers: Mapping[str, str] | None = None,
 ) -> httpx2.Response:
     raw = json.dumps(body).encode()
     sent = str(int(datetime.now(UTC).timestamp()) - age)
@@ -34,7 +40,7 @@ async def _send(
     return await called.api.anonymous.post(
         called.signed_path,
         content=raw,
-        headers={"Content-Type": "application/json", **signed, **headers},
+        headers={"Content-Type": "application/json", **signed, **(headers or {})},
     )
 
 
@@ -47,7 +53,7 @@ async def test_requests_are_listed_with_headers_and_without_credentials(
 ) -> None:
     called = await _hook(bench, api)
     body = {"event_id": "Ev1", "event": {"type": "message"}}
-    sent = await _send(called, body, **{"X-Trace": "t-1", "X-Api-Key": "hidden"})
+    sent = await _send(called, body, headers={"X-Trace": "t-1", "X-Api-Key": "hidden"})
     assert sent.status_code == 202, sent.text
     (shown,) = (await api.client.get(_path(called))).json()["items"]
     assert shown["run_id"] == sent.json()["run_id"]
@@ -91,7 +97,7 @@ async def test_redelivering_needs_a_credential(bench: Bench, api: Api) -> None:
 async def test_refused_requests_are_counted_by_reason(bench: Bench, api: Api) -> None:
     called = await _hook(bench, api)
     for _ in range(2):
-        refused = await _send(called, {}, secret="other", **{"X-Trace": "bad"})
+        refused = await _send(called, {}, secret="other", headers={"X-Trace": "bad"})
         assert refused.status_code == 401
     assert (await _send(called, {}, age=3_600)).status_code == 401
     assert (await api.anonymous.post(called.signed_path, json={})).status_code == 401
