@@ -96,23 +96,23 @@ def _shrink(value: Any, most: int, pointer: str, cut: list[str]) -> Any:
         return value
     if isinstance(value, Mapping):
         # The small values first: what remains is shared by the large ones.
-        kept, left = {}, most
+        kept, left = {}, most - 2
         entries = sorted(value.items(), key=lambda entry: _measure(entry[1]))
         for place, (key, one) in enumerate(entries):
-            room = left // (len(entries) - place) - len(key) - 4
+            room = left // (len(entries) - place) - len(key) - 6
             if room < 2:
                 cut.append(pointer or "/")
                 break
             escaped = key.replace("~", "~0").replace("/", "~1")
             kept[key] = _shrink(one, room, f"{pointer}/{escaped}", cut)
-            left -= _measure(kept[key]) + len(key) + 4
+            left -= _measure(kept[key]) + len(key) + 6
         return {key: kept[key] for key in value if key in kept}
     cut.append(pointer or "/")
     if isinstance(value, str):
         # A character takes up to six bytes as JSON.
         return value[: max(most // 6, 0)]
     if isinstance(value, list):
-        items, left = [], most
+        items, left = [], most - 2
         for one in value:
             left -= _measure(one) + 2
             if left < 2:
