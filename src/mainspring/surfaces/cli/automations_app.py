@@ -253,18 +253,16 @@ def _import(
 
 
 def _webhook() -> typer.Typer:
-    group = make_group("Manage the tokens of webhooks, test them, and list their requests.")
+    group = make_group("Create and revoke the tokens of webhooks, and test them.")
 
     @group.callback(invoke_without_command=True)
     def webhook(ctx: typer.Context) -> None:
-        """Manage the tokens of webhooks, test them, and list their requests."""
+        """Create and revoke the tokens of webhooks, and test them."""
         help_alone(ctx)
 
     group.command(name="token")(_webhook_token)
     group.command(name="revoke")(_webhook_revoke)
     group.command(name="test")(_webhook_test)
-    group.command(name="deliveries")(_webhook_deliveries)
-    group.command(name="redeliver")(_webhook_redeliver)
     return group
 
 
@@ -321,40 +319,6 @@ def _webhook_test(
     return finish(
         send_webhook_sample(context, screen, automation, trigger, provider=provider, event=event)
     )
-
-
-def _webhook_deliveries(
-    ctx: typer.Context,
-    automation: Named,
-    trigger: Slug = None,
-    limit: Annotated[
-        int, typer.Option(min=1, max=100, metavar="COUNT", help="How many, the newest first.")
-    ] = 10,
-    for_programs: Json = False,
-) -> int:
-    """List the last requests of a webhook with their headers."""
-    from mainspring.surfaces.cli.webhook_deliveries import show_deliveries
-
-    context = get_context(ctx)
-    screen = context.screen(for_programs=for_programs)
-    return finish(show_deliveries(context, screen, automation, trigger, limit=limit))
-
-
-def _webhook_redeliver(
-    ctx: typer.Context,
-    automation: Named,
-    run: Annotated[str, typer.Argument(metavar="RUN", help="The run that the request started.")],
-    trigger: Annotated[
-        str | None, typer.Option(metavar="TRIGGER", help="The id of the trigger.")
-    ] = None,
-    for_programs: Json = False,
-) -> int:
-    """Deliver an earlier request again. It starts a new run of the active version."""
-    from mainspring.surfaces.cli.webhook_deliveries import redeliver
-
-    context = get_context(ctx)
-    screen = context.screen(for_programs=for_programs)
-    return finish(redeliver(context, screen, automation, trigger, run))
 
 
 def _webhook_revoke(
