@@ -1,8 +1,8 @@
 """The load client: a fixed number of connections, each sending its next request at once.
 
 It speaks just enough HTTP/1.1 to cost little next to what it measures, and runs in a process
-of its own: ``python -m bench.load ADDRESS PATH TOKEN REQUESTS CONNECTIONS [PAUSE]`` prints one
-line of JSON.
+of its own: ``python -m bench.load ADDRESS PATH TOKEN REQUESTS CONNECTIONS PAUSE HEADER`` prints
+one line of JSON.
 """
 
 from __future__ import annotations
@@ -33,15 +33,18 @@ class Load:
     requests: int
     connections: int
     pause: float = 0.0
+    # One more header line, such as a signature of ``BODY``.
+    header: str = ""
 
 
 async def _one(
     load: Load, count: int, sent: list[float], took: list[float], said: list[int]
 ) -> None:
     reader, writer = await asyncio.open_connection(load.host, load.port)
+    more = f"{load.header}\r\n" if load.header else ""
     head = (
         f"POST {load.path} HTTP/1.1\r\nHost: {load.host}\r\nAuthorization: Bearer {load.token}\r\n"
-        f"Content-Type: application/json\r\nContent-Length: {len(BODY)}\r\n\r\n"
+        f"{more}Content-Type: application/json\r\nContent-Length: {len(BODY)}\r\n\r\n"
     ).encode()
     for _ in range(count):
         sent.append(time.time())
@@ -87,6 +90,7 @@ def run(load: Load) -> dict[str, Any]:
         load.requests,
         load.connections,
         load.pause,
+        load.header,
     ]
     done = subprocess.run(
         [sys.executable, "-m", "bench.load", *map(str, words)],
@@ -100,8 +104,8 @@ def run(load: Load) -> dict[str, Any]:
 
 
 def main() -> None:
-    host, port, path, token, requests, connections, pause = sys.argv[1:]
-    load = Load(host, int(port), path, token, int(requests), int(connections), float(pause))
+    host, port, path, token, requests, connections, pause, header = sys.argv[1:]
+    load = Load(host, int(port), path, token, int(requests), int(connections), float(pause), header)
     print(json.dumps(uvloop.run(drive(load))))
 
 

@@ -86,6 +86,7 @@ from mainspring.triggers.watch import Duty, run_loops
 from mainspring.triggers.webhook_receiver import WebhookReceiver
 from mainspring.workspace.artifacts.blobs import BlobStore
 from mainspring.workspace.artifacts.links import LinkSigner
+from mainspring.workspace.artifacts.uploads import UploadStore
 from mainspring.workspace.automations import FIRST_MEMBER, FIRST_WORKSPACE, ensure_workspace
 from mainspring.workspace.pages.embedding_job import PageEmbeddingJob
 from mainspring.workspace.pages.local_embedder import open_local_model
@@ -552,6 +553,9 @@ def application_services(application: Application) -> ApplicationServices:
         interactions=_interactions(application),
         push_channels=build_push_channels(application),
         blobs=application.blobs,
+        uploads=UploadStore(
+            application.database, application.blobs, application.clock, application.limits
+        ),
         links=application.links,
         workspace_id=application.workspace_id,
         watch=lambda stop: run_background_loops(application, stop),

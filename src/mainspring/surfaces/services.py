@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from mainspring.triggers.webhook_receiver import WebhookReceiver
     from mainspring.workspace.artifacts.blobs import BlobStore
     from mainspring.workspace.artifacts.links import LinkSigner
+    from mainspring.workspace.artifacts.uploads import UploadStore
     from mainspring.workspace.people.passwords import PasswordVerifier
     from mainspring.workspace.vault import Vault
 
@@ -65,6 +66,8 @@ class ApplicationServices:
     # Where a chat provider tells of buttons and commands.
     interactions: InteractionReceiver
     blobs: BlobStore
+    # Where the files that callers send are saved.
+    uploads: UploadStore
     links: LinkSigner
     workspace_id: UUID
     # Everything beside the workers that a running server does, until the event is set.

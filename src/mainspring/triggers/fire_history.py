@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from mainspring.contracts.errors import NotFound
+from mainspring.triggers.webhook_signatures import has_auth
 
 if TYPE_CHECKING:
     from mainspring.contracts.context import Transaction
@@ -68,3 +70,63 @@ def _run_id(text: str | None) -> UUID | None:
         return None if text is None else UUID(text)
     except ValueError:
         return None
+
+
+_DELIVERIES = """
+    SELECT r.id AS run_id, r.created_at AS at, r.status, r.reason, r.replay_of,
+        CASE WHEN $4 THEN r.payload END AS payload
+    FROM runs r
+    WHERE r.workspace_id = $1 AND r.automation_id = $2 AND r.trigger_id = $3
+      AND ($5::uuid IS NULL OR r.id < $5)
+    ORDER BY r.id DESC LIMIT $6
+"""
+
+_IS_DELIVERY = "SELECT 1 FROM runs WHERE workspace_id = $1 AND trigger_id = $2 AND id = $3"
+
+
+async def list_deliveries(
+    tx: Transaction,
+    workspace_id: UUID,
+    trigger: Mapping[str, Any],
+    *,
+    before: UUID | None,
+    most: int,
+) -> list[dict[str, Any]]:
+    """The requests that started runs, the newest first, with their headers.
+
+    Only a webhook with ``auth`` gives its runs the request; of another only the run is known.
+    """
+    with_request = has_auth(trigger["config"])
+    rows = await tx.fetch(
+        _DELIVERIES,
+        workspace_id,
+        trigger["automation_id"],
+        trigger["id"],
+        with_request,
+        before,
+        most,
+    )
+    return [_describe_delivery(row) for row in rows]
+
+
+async def check_delivery(
+    tx: Transaction, workspace_id: UUID, trigger: Mapping[str, Any], run_id: UUID
+) -> None:
+    """Refuse a run that no request of this webhook started."""
+    if await tx.fetchrow(_IS_DELIVERY, workspace_id, trigger["id"], run_id) is None:
+        raise NotFound("There is no such delivery of this webhook.", code="no_delivery")
+
+
+def _describe_delivery(row: Any) -> dict[str, Any]:
+    payload = row["payload"] if isinstance(row["payload"], Mapping) else {}
+    return {
+        "run_id": row["run_id"],
+        "at": row["at"],
+        "status": row["status"],
+        "reason": row["reason"],
+        "redelivery_of": row["replay_of"],
+        "method": payload.get("method"),
+        "event": payload.get("event"),
+        "headers": payload.get("headers"),
+        "notes": payload.get("notes", []),
+    }

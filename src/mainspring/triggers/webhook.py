@@ -175,6 +175,13 @@ CONFIG_SCHEMA: Final[dict[str, Any]] = {
             "maximum": MOST_WAIT_SECONDS,
             "default": WAIT_SECONDS,
         },
+        "raw": {
+            "title": "Raw body",
+            "description": "With auth: the run is given the body as it was sent, too, as "
+            "trigger.raw. A body that is no text is base64, and trigger.raw_encoding says so.",
+            "type": "boolean",
+            "default": False,
+        },
         "events": {
             "title": "Events",
             "description": "The events that start a run, by the name that the sender gives them; "
@@ -241,7 +248,8 @@ CONFIG_SCHEMA: Final[dict[str, Any]] = {
 PAYLOAD_SCHEMA: Final[dict[str, Any]] = {
     "title": "Webhook payload",
     "description": "The JSON body of the request, whatever its shape. With auth it is the "
-    "request: method, query, headers without credentials, body, event and notes.",
+    "request: method, query, headers without credentials, body, event, raw and notes. A file is an "
+    "object with artifact_id, name, size, sha256 and media_type.",
     "examples": [{"ref": "refs/heads/main", "commits": []}],
 }
 

@@ -31,7 +31,18 @@ from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
 from mainspring.gate.rate_limit import MOST_BUCKETS, RateLimiter
 from mainspring.store.database import Database, convert_driver_error, is_lost_connection
-from mainspring.triggers.webhook_signatures import ReceivedRequest, WebhookAuth, read_auth
+from mainspring.triggers.webhook_refusals import (
+    BAD_SIGNATURE,
+    NO_CREDENTIALS,
+    STALE,
+    WebhookRefusals,
+)
+from mainspring.triggers.webhook_signatures import (
+    ReceivedRequest,
+    WebhookAuth,
+    read_auth,
+    remove_credentials,
+)
 from mainspring.workspace.vault import SecretScope, Vault
 from mainspring.workspace.webhooks import WebhookTrigger, find_by_name, find_by_token
 
@@ -417,6 +428,10 @@ class WebhookRequest:
     digest: bytes | None
     slug: str = ""
     value: Any = None
+    # The payload with the whole body, where that of the run is shortened.
+    whole: Any = None
+    # What tells one body from another under the same idempotency key, where it is not the value.
+    identity: Any = None
     # The raw body, when a signature must be verified.
     raw: bytes = b""
     size: int = 0
@@ -578,6 +593,7 @@ class WebhookAuthenticator:
         )
         # Separate buckets: an unauthenticated request never uses the rate limit of a webhook.
         self._unauthenticated_rate = RateLimiter(limits.webhook_burst, limits.webhook_per_second)
+        self.refusals = WebhookRefusals()
         self._callers = WebhookCache(database)
         self._signing = WebhookSecretCache(vault)
 
@@ -596,9 +612,18 @@ class WebhookAuthenticator:
                     webhook = await self._callers.look(request.source)
         except TimeoutError:
             raise receipt_timeout_error() from None
-        if webhook is None or not request.matches(webhook):
+        if webhook is None:
+            self.refusals.count_unknown()
+            raise self._refused(request)
+        if not request.matches(webhook):
+            self.count_refusal(request, webhook, NO_CREDENTIALS)
             raise self._refused(request)
         return webhook
+
+    def count_refusal(self, request: WebhookRequest, webhook: WebhookTrigger, reason: str) -> None:
+        """Count a refused request, with its headers for the owner."""
+        headers = remove_credentials(request.read_headers(), read_auth(webhook.config))
+        self.refusals.count(webhook, reason, headers)
 
     async def look_up(self, request: WebhookRequest) -> WebhookTrigger | None:
         """The webhook at the address of a request, which is not authenticated."""
@@ -625,7 +650,11 @@ class WebhookAuthenticator:
             return
         # A cached secret may authenticate a request but never refuses one: re-read the secret and
         # the time.
-        if not await self._is_genuine(request, await self.find(request, fresh=True)):
+        webhook = await self.find(request, fresh=True)
+        if not await self._is_genuine(request, webhook):
+            secrets = await self.read_secrets(webhook)
+            stale = read_auth(webhook.config).is_stale(request.as_received(), secrets, webhook.now)
+            self.count_refusal(request, webhook, STALE if stale else BAD_SIGNATURE)
             raise self._refused(request)
 
     async def read_secrets(self, webhook: WebhookTrigger) -> list[str]:

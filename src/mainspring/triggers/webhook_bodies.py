@@ -8,6 +8,7 @@ beyond 64 bits) is normalized, and the run has a note of it.
 
 from __future__ import annotations
 
+import base64
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -15,10 +16,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import parse_qsl, urlsplit
 
-from mainspring.contracts.errors import Finding, Invalid, Unsupported
+from mainspring.contracts.errors import Finding, Invalid
 from mainspring.contracts.limits import Limits
 from mainspring.definition.strict_json import read_json
-from mainspring.triggers.webhook_signatures import ReceivedRequest, WebhookAuth
+from mainspring.triggers.webhook_signatures import ReceivedRequest, WebhookAuth, remove_credentials
 
 _FORM: Final = "application/x-www-form-urlencoded"
 _MOST_FIELDS: Final = 1_000
@@ -27,7 +28,6 @@ _NORMALIZED: Final = frozenset(
     {"json_duplicate_key", "json_surrogate", "json_nul", "json_integer", "json_overflow"}
 )
 _LEAST, _MOST = -(2**63), 2**64 - 1
-_CREDENTIALS: Final = frozenset({"authorization", "cookie", "proxy-authorization"})
 _REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
 
 
@@ -47,17 +47,84 @@ def parse_body(raw: bytes, content_type: str, limits: Limits) -> ParsedBody:
     kind = kind.strip().lower()
     if kind == _FORM:
         return ParsedBody(_parse_form(raw))
-    if kind in ("application/json", "text/json") or kind.endswith("+json"):
+    if _is_json(kind):
         return _parse_json(raw, limits)
     if not kind:
         return _guess(raw, limits)
-    if kind.startswith("text/") or kind == "application/xml" or kind.endswith("+xml"):
-        return _decode_text(raw, parameters)
-    raise Unsupported(
-        f"A webhook takes JSON, a form or text; the body is {kind}.",
-        code="content_type",
-        suggestion="Send the body as application/json.",
-    )
+    return _decode_text(raw, parameters)
+
+
+def is_parsed(content_type: str) -> bool:
+    """Whether a body of this type becomes a value; another becomes a file."""
+    kind = content_type.partition(";")[0].strip().lower()
+    return not kind or kind == _FORM or _is_json(kind) or _is_text(kind)
+
+
+def _is_json(kind: str) -> bool:
+    return kind in ("application/json", "text/json") or kind.endswith("+json")
+
+
+def _is_text(kind: str) -> bool:
+    return kind.startswith("text/") or kind == "application/xml" or kind.endswith("+xml")
+
+
+def decode_raw(raw: bytes) -> dict[str, str]:
+    """The body as it was sent: as text, or as base64 when it is none that can be stored."""
+    try:
+        text = raw.decode()
+    except UnicodeDecodeError:
+        text = ""
+    if raw and (not text or "\0" in text):
+        return {"raw": base64.b64encode(raw).decode(), "raw_encoding": "base64"}
+    return {"raw": text}
+
+
+# The longest list of shortened parts in a note.
+_MOST_CUT: Final = 20
+
+
+def shrink_value(value: Any, most: int) -> tuple[Any, list[str]]:
+    """A value of at most about so many bytes as JSON, and the pointers of what was shortened."""
+    cut: list[str] = []
+    kept = _shrink(value, most, "", cut)
+    more = len(cut) - _MOST_CUT
+    return kept, cut if more <= 0 else [*cut[:_MOST_CUT], f"and {more} more"]
+
+
+def _shrink(value: Any, most: int, pointer: str, cut: list[str]) -> Any:
+    if _measure(value) <= most:
+        return value
+    if isinstance(value, Mapping):
+        # The small values first: what remains is shared by the large ones.
+        kept, left = {}, most - 2
+        entries = sorted(value.items(), key=lambda entry: _measure(entry[1]))
+        for place, (key, one) in enumerate(entries):
+            room = left // (len(entries) - place) - len(key) - 6
+            if room < 2:
+                cut.append(pointer or "/")
+                break
+            escaped = key.replace("~", "~0").replace("/", "~1")
+            kept[key] = _shrink(one, room, f"{pointer}/{escaped}", cut)
+            left -= _measure(kept[key]) + len(key) + 6
+        return {key: kept[key] for key in value if key in kept}
+    cut.append(pointer or "/")
+    if isinstance(value, str):
+        # A character takes up to six bytes as JSON.
+        return value[: max(most // 6, 0)]
+    if isinstance(value, list):
+        items, left = [], most - 2
+        for one in value:
+            left -= _measure(one) + 2
+            if left < 2:
+                break
+            items.append(one)
+        return items
+    return None
+
+
+def _measure(value: Any) -> int:
+    """The size of a value as JSON."""
+    return len(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def _guess(raw: bytes, limits: Limits) -> ParsedBody:
@@ -90,16 +157,14 @@ def parse_lenient_json(raw: bytes, limits: Limits) -> Any:
 
 def build_payload(request: ReceivedRequest, auth: WebhookAuth, body: ParsedBody) -> dict[str, Any]:
     """The request as a run sees it, without the caller's credentials."""
-    hidden = set(_CREDENTIALS)
     event = None
     if auth.provider is not None:
-        hidden |= {scheme.header for scheme in auth.provider.schemes}
         event = auth.provider.event.find(request.headers, body.value)
     payload: dict[str, Any] = {
         "method": request.method,
         "query": read_query(request.url),
         "headers": {
-            name: _clean(value) for name, value in request.headers.items() if name not in hidden
+            name: _clean(value) for name, value in remove_credentials(request.headers, auth).items()
         },
         "body": body.value,
     }
@@ -112,7 +177,7 @@ def build_payload(request: ReceivedRequest, auth: WebhookAuth, body: ParsedBody)
 
 def read_query(url: str) -> dict[str, Any]:
     try:
-        return _collect(
+        return collect_fields(
             parse_qsl(urlsplit(url).query, keep_blank_values=True, max_num_fields=_MOST_FIELDS)
         )
     except ValueError:
@@ -128,13 +193,13 @@ def _parse_form(raw: bytes) -> dict[str, Any]:
         detail = f"The form has more than {_MOST_FIELDS} fields."
         finding = Finding("", detail, "form_fields")
         raise Invalid(detail, code="form_fields", findings=[finding]) from None
-    return _collect(fields)
+    return collect_fields(fields)
 
 
-def _collect(fields: Sequence[tuple[str, str]]) -> dict[str, Any]:
+def collect_fields(fields: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     """A field that is repeated becomes a list."""
     found: dict[str, Any] = {}
-    for name, value in ((_clean(name), _clean(value)) for name, value in fields):
+    for name, value in ((_clean(name), _clean_value(value)) for name, value in fields):
         if name not in found:
             found[name] = value
         elif isinstance(found[name], list):
@@ -219,6 +284,10 @@ class _JsonNormalizer:
         if isinstance(value, Mapping):
             return {self._normalize(key): self._normalize(one) for key, one in value.items()}
         return value
+
+
+def _clean_value(value: Any) -> Any:
+    return _clean(value) if isinstance(value, str) else value
 
 
 def _clean(text: str) -> str:

@@ -23,7 +23,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
@@ -58,7 +59,9 @@ from mainspring.triggers.webhook_auth import (
     unknown_webhook,
 )
 from mainspring.triggers.webhook_bodies import read_methods, read_origins
+from mainspring.triggers.webhook_refusals import WebhookRefusals
 from mainspring.triggers.webhook_signatures import (
+    LARGEST_BODY,
     HandshakeReply,
     answer_subscription,
     answer_validation,
@@ -69,8 +72,6 @@ from mainspring.workspace.vault import Vault
 from mainspring.workspace.webhooks import WebhookTrigger
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from mainspring.store.database import DedicatedConnection
 
 
@@ -215,12 +216,28 @@ class WebhookReceiver:
         self._turns = SourceConcurrencyLimiter(SHARE)
         self._read = BodyMemoryLimiter(limits.payload_bytes, most=MOST_BYTES, share=SHARE_BYTES)
         self._kept = BodyMemoryLimiter(limits.payload_bytes, most=MOST_BYTES, share=SHARE_BYTES)
+        # They are parsed one at a time: they need many times their size in memory.
+        self.parsing_large = asyncio.Semaphore(1)
+        # Large bodies have memory of their own: unsigned ones cannot hold up other senders.
+        self._read_large = BodyMemoryLimiter(
+            LARGEST_BODY, most=2 * LARGEST_BODY, share=LARGEST_BODY
+        )
 
     @property
     def waiting(self) -> int:
         """Requests that are not being recorded yet."""
         lines = self._authenticator.waiting + self._preparing.waiting + self._turns.waiting
         return self._writer.waiting + self._floods.waiting + lines
+
+    @property
+    def refusals(self) -> WebhookRefusals:
+        """The requests that were refused."""
+        return self._authenticator.refusals
+
+    def count_refusal(self, request: WebhookRequest, reason: str) -> None:
+        """Count a request of a known webhook that was refused because of its body."""
+        if request.webhook is not None:
+            self._authenticator.count_refusal(request, request.webhook, reason)
 
     async def receive(self, request: WebhookRequest) -> WebhookRequest:
         """Authenticate the request by its headers and charge its rate limit.
@@ -241,11 +258,24 @@ class WebhookReceiver:
             0.0 if request.webhook is None else self._authenticator.get_retry_delay(request.webhook)
         )
 
-    def reading(self, request: WebhookRequest) -> AbstractContextManager[Callable[[int], None]]:
+    @contextmanager
+    def reading(self, request: WebhookRequest) -> Iterator[Callable[[int], None]]:
         """Counts the bytes of a body as it arrives; raises ``LimitExceeded`` when there are too
         many.
         """
-        return self._read.held(request.source if request.webhook is None else request.webhook.id)
+        source = request.source if request.webhook is None else request.webhook.id
+        size = 0
+        with self._read.held(source) as count, self._read_large.held(source) as count_large:
+
+            def count_both(more: int) -> None:
+                nonlocal size
+                ordinary = min(max(self._limits.payload_bytes - size, 0), more)
+                count(ordinary)
+                if more > ordinary:
+                    count_large(more - ordinary)
+                size += more
+
+            yield count_both
 
     async def admit(self, request: WebhookRequest) -> None:
         """Verify the signature, if the webhook requires one, now that the body is available."""
@@ -367,8 +397,10 @@ class WebhookReceiver:
         return PreparedWebhook(webhook_request, webhook, prepared)
 
     async def _request(self, request: WebhookRequest, webhook: WebhookTrigger) -> RunRequest:
-        body = request.value["body"] if has_auth(webhook.config) else request.value
+        whole = request.value if request.whole is None else request.whole
+        body = whole["body"] if has_auth(webhook.config) else whole
         key = _find_delivery_id(request, webhook, body)
+        identity = body if request.identity is None else request.identity
         inputs, broken = await self._map_inputs(request, webhook)
         return RunRequest(
             webhook.workspace_id,
@@ -381,7 +413,7 @@ class WebhookReceiver:
             key=None if key is None else f"key:{key}",
             run_id=request.run_id,
             key_expires_at=webhook.now + KEY_LIFE,
-            body_hash=None if key is None else hash_content(body),
+            body_hash=None if key is None else hash_content(identity),
             last_fired_at=webhook.last_fired_at,
             measured=True,
             problem=broken,
@@ -394,8 +426,9 @@ class WebhookReceiver:
         mapping = webhook.config.get("input_mapping")
         if not mapping:
             return {}, None
+        value = request.value if request.whole is None else request.whole
         try:
-            return await self._mapper.map_inputs(mapping, request.value, request.size), None
+            return await self._mapper.map_inputs(mapping, value, request.size), None
         except LimitExceeded:
             raise
         except Problem as problem:

@@ -16,7 +16,7 @@ import hashlib
 import hmac
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
 from types import MappingProxyType
@@ -603,6 +603,10 @@ PROVIDERS: Final[Mapping[str, Provider]] = MappingProxyType(
 )
 
 
+# The largest body that a provider sends.
+LARGEST_BODY: Final = max(one.most_bytes or 0 for one in PROVIDERS.values())
+
+
 def build_custom_scheme(config: Mapping[str, Any]) -> SignatureScheme:
     """The scheme that a trigger's config describes."""
     header = str(config["header"]).lower()
@@ -671,6 +675,13 @@ class WebhookAuth:
         scheme = None if self.provider is None else self.provider.find_scheme(request.headers)
         return scheme is not None and scheme.is_signed(request, secrets, now)
 
+    def is_stale(self, request: ReceivedRequest, secrets: Sequence[str], now: datetime) -> bool:
+        """Whether a refused request has a valid signature, whose time is beyond the tolerance."""
+        scheme = None if self.provider is None else self.provider.find_scheme(request.headers)
+        if scheme is None or scheme.tolerance is None:
+            return False
+        return replace(scheme, tolerance=None).is_signed(request, secrets, now)
+
 
 BEARER: Final = WebhookAuth()
 
@@ -700,3 +711,21 @@ def read_auth(config: Mapping[str, Any]) -> WebhookAuth:
 def has_auth(config: Mapping[str, Any]) -> bool:
     """Whether the config names its authentication, instead of using the default."""
     return config.get("auth") is not None
+
+
+# Headers whose names say that they carry a credential, whatever the webhook itself uses.
+_CREDENTIAL: Final = re.compile(
+    r"(.*-)?(authorization|auth|cookie|cookies|token|secret|signature|password|passwd|api-?key|"
+    r"access-key|credentials?)(-.*)?"
+)
+
+
+def remove_credentials(headers: Mapping[str, str], auth: WebhookAuth) -> dict[str, str]:
+    """The headers without those that prove who the sender is."""
+    schemes = () if auth.provider is None else auth.provider.schemes
+    hidden = {scheme.header for scheme in schemes}
+    return {
+        name: value
+        for name, value in headers.items()
+        if name not in hidden and not _CREDENTIAL.fullmatch(name)
+    }

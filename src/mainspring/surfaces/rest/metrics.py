@@ -153,6 +153,18 @@ def of_machine(found: InstallationMetrics, pool: PoolUse, home: Path) -> Iterato
     yield from _PROCESS.collect()
 
 
+def of_webhooks(refused: Mapping[str, int]) -> Iterator[Metric]:
+    """The webhook requests that this process has refused."""
+    family = CounterMetricFamily(
+        "mainspring_webhook_requests_refused_total",
+        "Webhook requests that this process has refused, by reason.",
+        labels=["reason"],
+    )
+    for reason, count in sorted(refused.items()):
+        family.add_metric([reason], count)
+    yield family
+
+
 def _disk(home: Path) -> Iterator[Metric]:
     """How full the disk of the data folder is; nothing where there is no such folder."""
     try:

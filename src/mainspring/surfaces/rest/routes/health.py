@@ -320,6 +320,7 @@ class _PrometheusMetrics:
             found += metrics.of_machine(
                 installation, services.database.in_use(), services.settings.home
             )
+            found += metrics.of_webhooks(services.webhook_receiver.refusals.totals)
             found += request.app.state.requests.families()
         return Response(metrics.format_metrics(found), media_type=metrics.MEDIA_TYPE)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Final
 from uuid import UUID
@@ -16,22 +16,30 @@ from pydantic_core import PydanticCustomError
 from starlette.responses import Response
 
 from mainspring.authoring.review.trigger_descriptions import describe_config
-from mainspring.contracts.errors import Finding, Invalid
+from mainspring.contracts.errors import Conflict, Finding, Invalid
 from mainspring.contracts.roles import Permission
 from mainspring.definition.model import TriggerType
 from mainspring.definition.polls import POLL_TYPES
 from mainspring.definition.secret_use import list_webhook_secrets
 from mainspring.definition.webhook_callers import accepts_token
+from mainspring.runs.replay import replay
 from mainspring.runs.versions import VersionCache
 from mainspring.store.database import Connection
 from mainspring.surfaces.rest.auth import SignedIn
-from mainspring.surfaces.rest.paging import PAGE, Limit, Page
+from mainspring.surfaces.rest.paging import PAGE, Cursor, Limit, Page, page
 from mainspring.surfaces.rest.problems import problems
 from mainspring.surfaces.rest.request_bodies import Body, JsonAnswer, read_body, takes
 from mainspring.surfaces.rest.route_access import needs
 from mainspring.surfaces.rest.router import PREFIX, router
+from mainspring.surfaces.rest.routes.runs import answer_accepted
+from mainspring.surfaces.rest.run_shapes import Accepted
 from mainspring.surfaces.services import ApplicationServices
-from mainspring.triggers.fire_history import last_payload, list_fire_times
+from mainspring.triggers.fire_history import (
+    check_delivery,
+    last_payload,
+    list_deliveries,
+    list_fire_times,
+)
 from mainspring.triggers.poll_trial import try_look
 from mainspring.triggers.schedule import read_schedule
 from mainspring.triggers.trigger_changes import change
@@ -171,6 +179,41 @@ class Payload(_Shape):
     payload: Any
 
 
+class Delivery(_Shape):
+    """A request that started a run."""
+
+    run_id: UUID
+    at: datetime
+    status: str
+    reason: str | None
+    redelivery_of: UUID | None = Field(description="The run whose request was delivered again.")
+    method: str | None
+    event: str | None
+    headers: dict[str, str] | None = Field(
+        description="Without credentials; null: the webhook names no auth, so they are not kept."
+    )
+    notes: list[str] = Field(description="What was normalized in the body.")
+
+
+class RefusedRequests(_Shape):
+    """Requests that were refused for one reason."""
+
+    reason: str
+    count: int
+    last_at: datetime
+    headers: dict[str, str] = Field(description="Of the last one, without credentials.")
+
+
+class DeliveryPage(_Shape):
+    """The last requests of a webhook."""
+
+    items: list[Delivery]
+    next: str | None = Field(description="Null: this is the last page.")
+    refused: list[RefusedRequests] = Field(
+        description="Counted by the process that answers, since it started."
+    )
+
+
 class SchedulePreview(Body):
     """The config of a schedule trigger, which need not be saved."""
 
@@ -226,6 +269,7 @@ def routes(services: ApplicationServices) -> APIRouter:
     _switching(made, services)
     _tokens(made, services)
     _history(made, services)
+    _deliveries(made, services)
     _previewing(made, services)
     _looking(made, services)
     return made
@@ -369,6 +413,68 @@ def _history(made: APIRouter, services: ApplicationServices) -> None:
                 connection, caller.workspace_id, found, before=cursor, most=limit + 1
             )
         return JsonAnswer(_page(rows, limit))
+
+
+def _deliveries(made: APIRouter, services: ApplicationServices) -> None:
+    @made.get(
+        _ONE + "/deliveries",
+        summary="List the last requests of a webhook, and those that it refused",
+        response_model=DeliveryPage,
+        responses=problems(401, 404, 409, 422),
+    )
+    @needs(Permission.READ)
+    async def get_deliveries(
+        automation_id: UUID,
+        slug: Slug,
+        caller: SignedIn,
+        cursor: Cursor = None,
+        limit: Limit = PAGE,
+    ) -> JsonAnswer:
+        async with caller.database.acquire() as connection:
+            found = await _read_webhook(connection, caller.workspace_id, automation_id, slug)
+            rows = await list_deliveries(
+                connection, caller.workspace_id, found, before=cursor, most=limit + 1
+            )
+        refused = services.webhook_receiver.refusals.read(found["id"])
+        shown = page(rows, limit, key="run_id")
+        return JsonAnswer({**shown, "refused": [asdict(one) for one in refused]})
+
+    @made.post(
+        _ONE + "/deliveries/{run_id}/redeliver",
+        summary="Deliver an earlier request of a webhook again",
+        description="Starts a new run of the active version with the same request.",
+        response_model=Accepted,
+        status_code=202,
+        responses=problems(401, 403, 404, 409, 422),
+    )
+    @needs(Permission.RUN)
+    async def redeliver(
+        automation_id: UUID, slug: Slug, run_id: UUID, caller: SignedIn
+    ) -> JsonAnswer:
+        async with caller.database.acquire() as connection:
+            found = await _read_webhook(connection, caller.workspace_id, automation_id, slug)
+            await check_delivery(connection, caller.workspace_id, found, run_id)
+        started = await replay(
+            caller.database,
+            services.dispatcher,
+            services.limits,
+            caller.workspace_id,
+            run_id,
+            version="active",
+            by=caller.actor,
+        )
+        caller.detail |= {"run_id": str(started.run_id), "delivery": str(run_id)}
+        await caller.database.note()
+        return answer_accepted(services, started.run_id, started.status, started.reason)
+
+
+async def _read_webhook(
+    tx: Transaction, workspace_id: UUID, automation_id: UUID, slug: str
+) -> dict[str, Any]:
+    found = await read_trigger(tx, workspace_id, automation_id, slug)
+    if found["type"] != "webhook":
+        raise Conflict("Only a webhook has deliveries.", code="no_webhook")
+    return found
 
 
 def _previewing(made: APIRouter, services: ApplicationServices) -> None:

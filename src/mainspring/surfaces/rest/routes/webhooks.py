@@ -10,7 +10,6 @@ before the body is read. Only authenticated callers learn what is wrong with the
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -20,43 +19,49 @@ from uuid import UUID
 
 from fastapi import APIRouter, FastAPI
 from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from mainspring.contracts.errors import Conflict, InternalError, Invalid, Problem, TooLarge
+from mainspring.contracts.errors import (
+    Conflict,
+    InternalError,
+    Invalid,
+    Problem,
+    Unauthenticated,
+)
 from mainspring.definition.webhook_callers import BY_STEP, AnswerPolicy, read_answer_policy
 from mainspring.runs.rows import FINAL
 from mainspring.surfaces.rest.answers import RUN_HEADER, AnswerBuilder, wait_for_result
 from mainspring.surfaces.rest.idempotency import KEY_HEADER, REPLAY
 from mainspring.surfaces.rest.middleware import close
 from mainspring.surfaces.rest.problems import MEDIA_TYPE, mask_path, problem_answer, problems
-from mainspring.surfaces.rest.request_bodies import LARGE, as_json, check_content_type, read_bytes
+from mainspring.surfaces.rest.request_bodies import as_json
 from mainspring.surfaces.rest.route_access import public
 from mainspring.surfaces.rest.router import PREFIX, router
 from mainspring.surfaces.rest.run_shapes import Accepted
+from mainspring.surfaces.rest.webhook_reading import (
+    ReadRequest,
+    WebhookBodyReader,
+    record_with_files,
+)
 from mainspring.surfaces.services import ApplicationServices
 from mainspring.triggers.webhook_auth import (
     WebhookRequest,
     is_rate_limit,
-    unknown_webhook,
 )
 from mainspring.triggers.webhook_bodies import (
-    ParsedBody,
-    build_payload,
-    parse_body,
-    parse_lenient_json,
     read_methods,
     read_origins,
-    read_query,
 )
-from mainspring.triggers.webhook_signatures import HandshakeReply, has_auth, read_auth
+from mainspring.triggers.webhook_refusals import SLOW
+from mainspring.triggers.webhook_signatures import HandshakeReply, read_auth
 from mainspring.workspace.webhooks import hash_webhook_token
 
 if TYPE_CHECKING:
-    from starlette.types import Message, Receive, Scope, Send
+    from starlette.types import Receive, Scope, Send
 
-    from mainspring.contracts.limits import Limits
     from mainspring.triggers import webhook_receiver as receivers
     from mainspring.workspace.webhooks import WebhookTrigger
 
@@ -80,8 +85,6 @@ _USED: Final = (
     b"content-encoding",
     b"idempotency-key",
 )
-# The usual content type; anything else is parsed fully.
-_PLAIN: Final = ["application/json"]
 _HEADERS: Final = {
     "Location": {"description": "Where to read the run.", "schema": {"type": "string"}},
     REPLAY: {
@@ -92,7 +95,6 @@ _HEADERS: Final = {
 
 _AT_ONCE: Final = AnswerPolicy()
 _OTHER_METHODS: Final = ("GET", "PUT", "PATCH", "DELETE", "OPTIONS")
-_WITHOUT_BODY: Final = frozenset({"GET", "OPTIONS"})
 _PREFLIGHT_SECONDS: Final = "600"
 _READABLE: Final = f"Location, {REPLAY}, {RUN_HEADER}, Retry-After"
 
@@ -103,10 +105,11 @@ def routes(services: ApplicationServices) -> APIRouter:
     made = router("webhooks")
     made.lifespan_context = _until_closed(services.webhook_receiver)
     _describe(made)
+    bodies = WebhookBodyReader(services)
     served = {
-        "fire_webhook": _by_token(services),
-        "call_signed_webhook": _by_signature(services),
-        "call_secret_url": _by_url(services),
+        "fire_webhook": _by_token(services, bodies),
+        "call_signed_webhook": _by_signature(services, bodies),
+        "call_secret_url": _by_url(services, bodies),
     }
     for route in made.routes:
         if not isinstance(route, APIRoute):
@@ -209,34 +212,35 @@ def _straight(fire: Fire) -> Any:
     return served
 
 
-def _by_token(services: ApplicationServices) -> Fire:
+def _by_token(services: ApplicationServices, bodies: WebhookBodyReader) -> Fire:
     async def fire(request: Request) -> Response:
         shown = _headers(request.scope)
         digest = hash_webhook_token(_bearer(shown[b"authorization"]))
-        return await _receive_webhook(services, request, shown, digest, "")
+        return await _receive_webhook(services, bodies, request, shown, digest, "")
 
     return fire
 
 
-def _by_url(services: ApplicationServices) -> Fire:
+def _by_url(services: ApplicationServices, bodies: WebhookBodyReader) -> Fire:
     async def fire(request: Request) -> Response:
         digest = hash_webhook_token(request.path_params["token"].encode())
         shown = _headers(request.scope)
-        return await _receive_webhook(services, request, shown, digest, "", in_url=True)
+        return await _receive_webhook(services, bodies, request, shown, digest, "", in_url=True)
 
     return fire
 
 
-def _by_signature(services: ApplicationServices) -> Fire:
+def _by_signature(services: ApplicationServices, bodies: WebhookBodyReader) -> Fire:
     async def fire(request: Request) -> Response:
         slug, shown = request.path_params["slug"][:_LONGEST_SLUG], _headers(request.scope)
-        return await _receive_webhook(services, request, shown, None, slug)
+        return await _receive_webhook(services, bodies, request, shown, None, slug)
 
     return fire
 
 
 async def _receive_webhook(
     services: ApplicationServices,
+    bodies: WebhookBodyReader,
     request: Request,
     shown: dict[bytes, list[str]],
     digest: bytes | None,
@@ -265,9 +269,9 @@ async def _receive_webhook(
     config = {} if incoming.webhook is None else incoming.webhook.config
     origins = read_origins(config)
     if not origins:
-        return await _answer_webhook(services, request, shown, incoming, config)
+        return await _answer_webhook(services, bodies, request, shown, incoming, config)
     try:
-        answer = await _answer_webhook(services, request, shown, incoming, config)
+        answer = await _answer_webhook(services, bodies, request, shown, incoming, config)
     except Problem as problem:
         # A page reads problems too.
         answer = problem_answer(problem, request.scope)
@@ -321,6 +325,7 @@ def _refuse_method(request: Request, methods: Sequence[str]) -> Response:
 
 async def _answer_webhook(
     services: ApplicationServices,
+    bodies: WebhookBodyReader,
     request: Request,
     shown: dict[bytes, list[str]],
     incoming: WebhookRequest,
@@ -332,7 +337,17 @@ async def _answer_webhook(
     methods = read_methods(config)
     if request.method not in methods and not read_auth(config).signs_body:
         return _refuse_method(request, methods)
-    incoming = await _read(receiver, request, shown, services.limits, incoming)
+    try:
+        read = await bodies.read(request, shown, incoming)
+    except HTTPException:
+        receiver.count_refusal(incoming, SLOW)
+        raise
+    except Problem as problem:
+        # The authenticator counts what it refuses.
+        if not isinstance(problem, Unauthenticated) and problem.status < InternalError.status:
+            receiver.count_refusal(incoming, problem.code or problem.kind)
+        raise
+    incoming = read.request
     if request.method not in methods:
         return _refuse_method(request, methods)
     reply = await receiver.answer_handshake(incoming)
@@ -342,26 +357,28 @@ async def _answer_webhook(
     webhook = incoming.webhook
     policy = _AT_ONCE if webhook is None else read_answer_policy(webhook.config)
     if webhook is None or not policy.waits or services.run_waiter.is_full:
-        return _respond(await receiver.take(incoming), address, request.scope)
-    return await _take_and_wait(services, request, incoming, webhook, policy)
+        receipt = await record_with_files(services.uploads, receiver, read)
+        return _respond(receipt, address, request.scope)
+    return await _take_and_wait(services, request, read, webhook, policy)
 
 
 async def _take_and_wait(
     services: ApplicationServices,
     request: Request,
-    incoming: WebhookRequest,
+    read: ReadRequest,
     webhook: WebhookTrigger,
     policy: AnswerPolicy,
 ) -> Response:
     """Record the request like any other, then wait for the answer of its run."""
     waiter, address = services.run_waiter, services.settings.address
+    incoming = read.request
     ends = time.monotonic() + policy.seconds
     by_step = policy.mode == BY_STEP
     # Expected before it is recorded: a fast run may end before the receipt is here.
     with waiter.expect(
         webhook.workspace_id, incoming.run_id, policy.seconds, by_step=by_step
     ) as expected:
-        receipt = await services.webhook_receiver.take(incoming)
+        receipt = await record_with_files(services.uploads, services.webhook_receiver, read)
         if receipt.problem is not None or (receipt.status in FINAL and not receipt.repeated):
             # It was not started.
             return _respond(receipt, address, request.scope)
@@ -407,66 +424,6 @@ def _headers(scope: Scope) -> dict[bytes, list[str]]:
         if name in found:
             found[name].append(value.decode("latin-1"))
     return found
-
-
-async def _read(
-    webhook_receiver: receivers.WebhookReceiver,
-    request: Request,
-    shown: dict[bytes, list[str]],
-    limits: Limits,
-    webhook_request: WebhookRequest,
-) -> WebhookRequest:
-    """The webhook request of an authenticated caller with its body, which is validated last."""
-    config = {} if webhook_request.webhook is None else webhook_request.webhook.config
-    auth = read_auth(config)
-    with webhook_receiver.reading(webhook_request) as count:
-        raw = await _bytes(request, count, limits, webhook_request)
-        webhook_request = replace(
-            webhook_request,
-            raw=raw if auth.signs_body else b"",
-            size=len(raw),
-        )
-        await webhook_receiver.admit(webhook_request)
-        if request.method in _WITHOUT_BODY and not raw:
-            body = ParsedBody(read_query(webhook_request.url))
-            payload = body.value
-            if has_auth(config):
-                payload = build_payload(webhook_request.as_received(), auth, body)
-            return replace(webhook_request, value=payload)
-        if has_auth(config):
-            content_type = request.headers.get("content-type", "")
-            body = await asyncio.to_thread(parse_body, raw, content_type, limits)
-            payload = build_payload(webhook_request.as_received(), auth, body)
-            return replace(webhook_request, value=payload)
-        if raw and (shown[b"content-type"] != _PLAIN or shown[b"content-encoding"]):
-            check_content_type(request)
-        return replace(webhook_request, value=await _parse_body(raw, limits))
-
-
-async def _bytes(
-    request: Request, count: Callable[[int], None], limits: Limits, webhook_request: WebhookRequest
-) -> bytes:
-    async def counted() -> Message:
-        message = await request.receive()
-        count(len(message.get("body", b"")))
-        return message
-
-    try:
-        return await read_bytes(Request(request.scope, counted), limits.payload_bytes)
-    except TooLarge:
-        webhook = webhook_request.webhook
-        if webhook is not None and read_auth(webhook.config).signs_body:
-            # A missing body has no signature.
-            raise unknown_webhook() from None
-        raise
-
-
-async def _parse_body(raw: bytes, limits: Limits) -> Any:
-    if not raw:
-        return {}
-    if len(raw) <= LARGE:
-        return parse_lenient_json(raw, limits)
-    return await asyncio.to_thread(parse_lenient_json, raw, limits)
 
 
 def _bearer(shown: list[str]) -> bytes:
