@@ -42,6 +42,7 @@ from mainspring.definition.approval import (
     read_written_grants,
 )
 from mainspring.definition.authority_text import bounds_words
+from mainspring.definition.forms import FORM, PUBLIC, is_public_form
 from mainspring.definition.grants import find_missing_grants
 from mainspring.definition.hosts import parse_template_host
 from mainspring.definition.json_schema.formats import is_timezone
@@ -346,7 +347,7 @@ def _times_of(config: Mapping[str, Any]) -> list[Any]:
 def _compare_answers(
     before: Sequence[EnabledTrigger], after: Sequence[EnabledTrigger], now: str
 ) -> Iterator[tuple[str, str]]:
-    """Webhooks whose callers now get results of the run."""
+    """Webhooks and forms whose callers now get results of the run."""
     known = Counter(_get_answered_callers(one) for one in before)
     for one in after:
         mode = _get_answer_mode(one)
@@ -357,18 +358,21 @@ def _compare_answers(
             known[callers] -= 1
             continue
         shown = "the output of the run" if mode == WHEN_DONE else "what a step answers"
-        yield f"{one.pointer}/config/respond", f"Callers of its webhook{now} get {shown}."
+        callers_of = "People who send its form" if one.type == FORM else "Callers of its webhook"
+        yield f"{one.pointer}/config/respond", f"{callers_of}{now} get {shown}."
         return
 
 
 def _get_answered_callers(one: EnabledTrigger) -> tuple[str | None, bytes]:
     """How callers of a webhook authenticate, and what they get."""
+    if one.type == FORM:
+        return _get_answer_mode(one), encode_canonical([FORM, one.config.get("access", PUBLIC)])
     return _get_answer_mode(one), encode_canonical(one.config.get("auth"))
 
 
 def _get_answer_mode(one: EnabledTrigger) -> str | None:
     policy = read_answer_policy(one.config)
-    return policy.mode if one.type == _WEBHOOK and policy.waits else None
+    return policy.mode if one.type in (_WEBHOOK, FORM) and policy.waits else None
 
 
 def list_answering_steps(
@@ -520,6 +524,10 @@ def _opens(known: EnabledTrigger, one: EnabledTrigger) -> bool:
         if heard and not (hears and _hears(heard, hears)):
             return False
         return is_same_value(_auth(known), _auth(one)) or _auth(known) is None
+    if one.type == FORM:
+        same_page = one.config.get("redirect") in (None, known.config.get("redirect"))
+        was_public = is_public_form(FORM, known.config)
+        return same_page and (was_public or not is_public_form(FORM, one.config))
     # Each setting of these only leaves out: what has all of them, as they were, hears no more.
     return all(
         key in one.config and _hears(value, one.config[key]) for key, value in known.config.items()
@@ -554,6 +562,8 @@ def _describe_trigger(one: EnabledTrigger, before: Sequence[EnabledTrigger], now
             )
         who = "who can sign requests" if signed else "with the address"
         return f"It{now} starts by a webhook, for everyone {who}."
+    if one.type == FORM:
+        return _describe_form(one, before, now)
     if one.type == "event":
         return f"It{now} starts with {_which(one)} events of the type {_event(one)}."
     if one.type == "board_change":
@@ -565,6 +575,17 @@ def _describe_trigger(one: EnabledTrigger, before: Sequence[EnabledTrigger], now
         said = describe_poll(one.type, one.config, quote_name)
         return f"It{now} starts by a poll. {said[:1].upper()}{said[1:]}."
     return f"It{now} starts by a trigger of the type {quote_name(one.type)}."
+
+
+def _describe_form(one: EnabledTrigger, before: Sequence[EnabledTrigger], now: str) -> str:
+    public = is_public_form(FORM, one.config)
+    forms = [known for known in before if known.type == FORM]
+    if public and not any(is_public_form(FORM, known.config) for known in forms):
+        return f"Anyone with the link{now} can start this automation by its form."
+    redirect = one.config.get("redirect")
+    if forms and redirect is not None:
+        return f"Its form{now} sends people to {quote_name(str(redirect))}."
+    return f"It{now} starts by a form, for {'anyone with the link' if public else 'members'}."
 
 
 def _which(one: EnabledTrigger) -> str:

@@ -36,6 +36,7 @@ from mainspring.contracts.errors import (
     problem_from_dict,
 )
 from mainspring.contracts.limits import Limits
+from mainspring.definition.forms import FORM
 from mainspring.definition.strict_json import hash_content
 from mainspring.runs.dispatch import Dispatcher, DispatchResult, Recorded, TriggerChanged
 from mainspring.runs.run_requests import KEY_LIFE, LEFT, RunRequest
@@ -370,10 +371,14 @@ class WebhookReceiver:
         body = request.value["body"] if has_auth(webhook.config) else request.value
         key = _find_delivery_id(request, webhook, body)
         inputs, broken = await self._map_inputs(request, webhook)
+        if webhook.type == FORM:
+            # The same values again are the same submission, whenever they are sent.
+            inputs = body["values"]
+            body = request.identity
         return RunRequest(
             webhook.workspace_id,
             webhook.automation_id,
-            "webhook",
+            webhook.type,
             webhook.id,
             inputs=inputs,
             static=webhook.inputs,

@@ -72,6 +72,7 @@ SCREENS: Final = (
     "/workflows/{workflow_id}",
     "/settings/{tab}",
     "/oauth/consent/{request_id}",
+    "/forms/{token}",
 )
 
 _UNBUILT: Final = b"""<!doctype html>
