@@ -38,9 +38,12 @@ AT_ROOT: Final = ("manifest.webmanifest", "service-worker.js")
 _MEDIA_TYPES: Final = {".woff2": "font/woff2", ".webmanifest": "application/manifest+json"}
 _SQUEEZED: Final = ".gz"
 _DOCUMENT: Final = "index.html"
+# The document of hosted forms, which loads nothing of the signed-in application.
+_FORM_DOCUMENT: Final = "form.html"
 
 # The path of every screen. There is no directory traversal: a path that is not listed here is no
 # page, and is handled by the auth middleware.
+FORMS: Final = "/forms/{token}"
 SCREENS: Final = (
     "/",
     "/sign-in",
@@ -72,7 +75,6 @@ SCREENS: Final = (
     "/workflows/{workflow_id}",
     "/settings/{tab}",
     "/oauth/consent/{request_id}",
-    "/forms/{token}",
 )
 
 _UNBUILT: Final = b"""<!doctype html>
@@ -100,6 +102,7 @@ class WebPage:
     """The whole page, read once."""
 
     document: bytes
+    form_document: bytes
     assets: Mapping[str, WebAsset]
 
     @property
@@ -116,10 +119,11 @@ def is_built(folder: Path) -> bool:
 def read_page(folder: Path) -> WebPage:
     """The page built into this folder; if there is none, a page that says so."""
     if not is_built(folder):
-        return WebPage(_UNBUILT, {})
+        return WebPage(_UNBUILT, _UNBUILT, {})
     found = {path.name: path for path in (folder / "assets").iterdir() if path.is_file()}
     return WebPage(
         (folder / _DOCUMENT).read_bytes().replace(_VERSION, __version__.encode()),
+        (folder / _FORM_DOCUMENT).read_bytes(),
         {name: _asset(path, found) for name, path in found.items() if path.suffix != _SQUEEZED},
     )
 

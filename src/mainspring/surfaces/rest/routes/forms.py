@@ -91,6 +91,7 @@ class FormAnswer(_Shape):
     """The answer of a run to the person who sent the form."""
 
     text: str | None = Field(None, description="Shown as text.")
+    content_type: str | None = Field(None, description="Of the text; HTML is shown sandboxed.")
     body: Any = Field(None, description="Shown as values.")
 
 
@@ -258,7 +259,7 @@ async def _take(services: ApplicationServices, incoming: Any) -> Any:
             code="form_closed",
             suggestion="Ask the person who sent you the link for the current one.",
         ) from None
-    except Conflict as problem:
+    except Invalid as problem:
         if problem.code != "idempotency_mismatch":
             raise
         raise Conflict(
@@ -286,12 +287,12 @@ def _describe_result(result: RunResult | None, by_step: bool) -> dict[str, Any]:
         target = str(found.get("redirect", ""))
         if target.startswith("https://"):
             return {"status": "answered", "redirect": target}
-        answer = {"text": found.get("text"), "body": found.get("body")}
+        answer = {name: found.get(name) for name in ("text", "content_type", "body")}
         return {"status": "answered", "redirect": None, "answer": answer}
     if result.status == "succeeded" and not by_step:
         return {
             "status": "answered",
             "redirect": None,
-            "answer": {"text": None, "body": result.output},
+            "answer": {"text": None, "content_type": None, "body": result.output},
         }
     return {}
