@@ -115,6 +115,7 @@ class FormReceiver:
         link_token: str,
         nonce: str,
         values: Mapping[str, Any],
+        run_id: UUID,
         member: FormMember | None,
     ) -> WebhookRequest:
         """The submission as the request that is dispatched."""
@@ -132,6 +133,7 @@ class FormReceiver:
             in_url=True,
             is_form=True,
             idempotency_keys=(f"form-{nonce}",),
+            run_id=run_id,
         )
 
 

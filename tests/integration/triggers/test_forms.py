@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 from uuid import UUID
 
@@ -11,7 +12,7 @@ import httpx2
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.api import Api
 from tests.kit.bench import Bench, step
-from tests.kit.forms import form, read_trigger, save_form
+from tests.kit.forms import SavedForm, form, read_trigger, save_form
 from tests.kit.webhooks import runs
 
 GOOD = {"email": "ada@example.com", "days": 3}
@@ -209,3 +210,109 @@ async def test_the_page_of_a_form_is_served_without_signing_in(bench: Bench, api
     page = await api.anonymous.get(f"/forms/{saved.url.rpartition('/')[2]}")
     assert page.headers["content-type"].startswith("text/html")
     assert "script-src 'self'" in page.headers["content-security-policy"]
+
+
+# Files.
+
+_PDF = b"%PDF-1.4 a small file"
+_WITH_FILE: dict[str, Any] = {
+    "type": "object",
+    "required": ["email", "cv"],
+    "properties": {
+        "email": {"type": "string"},
+        "cv": {"type": "object", "title": "Your CV"},
+    },
+}
+
+
+async def _file_form(bench: Bench, api: Api, **rule: Any) -> SavedForm:
+    entry = form(files={"cv": {"max_bytes": 1_000, "types": ["application/pdf"], **rule}})
+    return await save_form(bench, api, entry, fields=_WITH_FILE)
+
+
+async def _send_file(
+    saved: SavedForm,
+    content: bytes = _PDF,
+    media_type: str = "application/pdf",
+    *,
+    field: str = "cv",
+    token: str | None = None,
+) -> httpx2.Response:
+    shown = token or (await saved.open())["token"]
+    return await saved.api.anonymous.post(
+        saved.path,
+        data={"submission": json.dumps({"values": {"email": "ada@example.com"}})},
+        files={field: ("cv.pdf", content, media_type)},
+        headers={"Form-Token": shown},
+    )
+
+
+async def test_a_file_becomes_an_artifact_of_the_run(bench: Bench, api: Api) -> None:
+    saved = await _file_form(bench, api)
+    answer = await _send_file(saved)
+    assert answer.status_code == 200, answer.text
+    run = await bench.application.database.fetchrow("SELECT id, inputs FROM runs")
+    assert run is not None
+    file = run["inputs"]["cv"]
+    assert (file["name"], file["size"], file["media_type"]) == (
+        "cv.pdf",
+        len(_PDF),
+        "application/pdf",
+    )
+    listed = await api.client.get("/api/v1/artifacts", params={"run_id": str(run["id"])})
+    assert [one["id"] for one in listed.json()["items"]] == [file["artifact_id"]]
+    content = await api.client.get(f"/api/v1/artifacts/{file['artifact_id']}/content")
+    assert content.content == _PDF
+
+
+async def test_a_file_that_is_sent_twice_is_kept_once(bench: Bench, api: Api) -> None:
+    saved = await _file_form(bench, api)
+    token = (await saved.open())["token"]
+    first, second = await _send_file(saved, token=token), await _send_file(saved, token=token)
+    assert (first.status_code, second.status_code) == (200, 200), second.text
+    assert (first.json()["repeated"], second.json()["repeated"]) == (False, True)
+    assert await runs(bench) == 1
+    count = await bench.application.database.fetchval("SELECT count(*) FROM artifacts")
+    assert count == 1
+    other = await _send_file(saved, _PDF + b".", token=token)
+    assert (other.status_code, other.json()["code"]) == (409, "form_sent")
+    assert await bench.application.database.fetchval("SELECT count(*) FROM artifacts") == 1
+
+
+async def test_wrong_files_are_refused_and_nothing_is_kept(bench: Bench, api: Api) -> None:
+    saved = await _file_form(bench, api)
+    wrong = [
+        await _send_file(saved, _PDF + b"x" * 1_000),
+        await _send_file(saved, media_type="text/html"),
+        await _send_file(saved, b"MZ is no PDF"),
+        await _send_file(saved, field="other"),
+        await saved.send({"email": "a@b"}),
+        await saved.send({"email": "a@b", "cv": {"artifact_id": "made up"}}),
+    ]
+    assert [one.status_code for one in wrong] == [413, 422, 422, 422, 422, 422]
+    assert [set(_findings(one)) for one in wrong[1:]] == [
+        {"/cv"},
+        {"/cv"},
+        {"/other"},
+        {"/cv"},
+        {"/cv"},
+    ]
+    assert await runs(bench) == 0
+    assert await bench.application.database.fetchval("SELECT count(*) FROM artifacts") == 0
+
+
+async def test_many_parts_and_huge_bodies_are_refused_cheaply(bench: Bench, api: Api) -> None:
+    saved = await _file_form(bench, api)
+    token = (await saved.open())["token"]
+    headers = {"Form-Token": token, "Content-Type": "multipart/form-data; boundary=b"}
+    declared = {**headers, "Content-Length": str(10**9)}
+    huge = await api.anonymous.post(saved.path, headers=declared, content=b"--b")
+    assert (huge.status_code, huge.json()["code"]) == (413, "body_too_large")
+    part = b'--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n'
+    many = await api.anonymous.post(saved.path, headers=headers, content=part * 10_000 + b"--b--")
+    assert (many.status_code, many.json()["code"]) == (413, "too_many_parts")
+    # Without a token the body is not looked at.
+    bare = {"Content-Type": "multipart/form-data; boundary=b"}
+    refused = await api.anonymous.post(saved.path, headers=bare, content=part * 10_000)
+    assert refused.json()["code"] == "form_token"
+    assert await runs(bench) == 0

@@ -112,7 +112,7 @@ class WebPage:
 
 def is_built(folder: Path) -> bool:
     """Whether a page can be served from this folder."""
-    return (folder / _DOCUMENT).is_file()
+    return all((folder / name).is_file() for name in (_DOCUMENT, _FORM_DOCUMENT))
 
 
 @cache

@@ -227,7 +227,7 @@ def _artifact(
         automation_id=ctx.run.automation_id,
         step=ctx.run.step,
         name=name,
-        kind=arguments.get("kind") or _kind(media_type),
+        kind=arguments.get("kind") or kind_of_media_type(media_type),
         retention=retention,
         visibility=arguments.get("visibility", "workspace"),
         media_type=media_type,
@@ -281,7 +281,8 @@ def _media_type(arguments: Mapping[str, Any], name: str) -> str:
     return _BY_ENDING.get(ending, by_content)
 
 
-def _kind(media_type: str) -> Kind:
+def kind_of_media_type(media_type: str) -> Kind:
+    """Which kind of file this is."""
     family = media_type.partition("/")[0]
     if family == "audio":
         return "audio"

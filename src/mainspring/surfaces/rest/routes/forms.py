@@ -7,7 +7,6 @@ of the workspace.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Header, Path, Request
@@ -19,18 +18,23 @@ from mainspring.contracts.errors import (
     PermissionDenied,
     Unauthenticated,
 )
+from mainspring.contracts.ids import generate_id
 from mainspring.definition.webhook_callers import BY_STEP, read_answer_policy
 from mainspring.runs.answers import RunResult
 from mainspring.runs.rows import FINAL
 from mainspring.surfaces.rest.answers import wait_for_result
 from mainspring.surfaces.rest.auth import BrowserSessionPolicy, person_of
+from mainspring.surfaces.rest.form_submissions import FormSubmissionReader, Submission
 from mainspring.surfaces.rest.problems import problems
-from mainspring.surfaces.rest.request_bodies import Body, JsonAnswer, read_body, takes
+from mainspring.surfaces.rest.request_bodies import JsonAnswer, takes
 from mainspring.surfaces.rest.route_access import public
 from mainspring.surfaces.rest.router import router
 from mainspring.surfaces.rest.routes.session import caller_address
 from mainspring.surfaces.services import ApplicationServices
 from mainspring.triggers.form_receiver import FormReceiver, OpenForm, check_honeypot
+from mainspring.triggers.webhook_auth import WebhookRequest
+from mainspring.triggers.webhook_receiver import WebhookReceipt
+from mainspring.workspace.artifacts.uploads import UploadStore
 from mainspring.workspace.forms import FormMember
 
 _AT: Final = "/forms/{token}"
@@ -80,13 +84,6 @@ class FormShape(_Shape):
     )
 
 
-class Submission(Body):
-    """A form that was filled in."""
-
-    values: dict[str, Any]
-    website: str = Field(default="", description="Left empty by people, who do not see it.")
-
-
 class FormAnswer(_Shape):
     """The answer of a run to the person who sent the form."""
 
@@ -109,6 +106,8 @@ class FormReceipt(_Shape):
 
 def routes(services: ApplicationServices) -> APIRouter:
     made = router("forms")
+    uploads = UploadStore(services.database, services.blobs, services.clock, services.limits)
+    reader = FormSubmissionReader(uploads, services.limits)
     receiver = FormReceiver(services.database, services.vault, services.clock, services.limits)
     browsers = BrowserSessionPolicy(services.settings.address)
 
@@ -144,12 +143,22 @@ def routes(services: ApplicationServices) -> APIRouter:
         if csrf is not None:
             browsers.check_change(request.headers, browsers.shown(request.headers) or "")
         nonce = await receiver.check_token(form, form_token)
-        given = await read_body(request, Submission)
+        given = await reader.read(request, form, generate_id())
         check_honeypot(given.website)
-        values = _drop_empty(given.values)
-        receiver.validate(form, values)
+        receiver.validate(form, given.values)
         await receiver.charge(form, address)
-        answer = await _dispatch(services, receiver, request, form, token, nonce, values, member)
+        incoming = receiver.build_request(
+            form, token, nonce, given.values, given.upload.run_id, member
+        )
+        # The rows of the files are there before a step of the run can read them.
+        await uploads.keep(given.upload)
+        started = False
+        try:
+            answer = await _dispatch(services, request, form, incoming)
+            started = not answer["repeated"]
+        finally:
+            if not started:
+                await uploads.discard(given.upload.artifacts)
         return JsonAnswer(answer)
 
     return made
@@ -207,23 +216,10 @@ def _describe_form(form: OpenForm) -> dict[str, Any]:
     }
 
 
-def _drop_empty(values: Mapping[str, Any]) -> dict[str, Any]:
-    """An optional field that was left empty is null in a browser, and missing in the inputs."""
-    return {name: value for name, value in values.items() if value is not None}
-
-
 async def _dispatch(
-    services: ApplicationServices,
-    receiver: FormReceiver,
-    request: Request,
-    form: OpenForm,
-    link_token: str,
-    nonce: str,
-    values: Mapping[str, Any],
-    member: FormMember | None,
+    services: ApplicationServices, request: Request, form: OpenForm, incoming: WebhookRequest
 ) -> dict[str, Any]:
     """Record the submission, and wait for the answer of its run where the form says so."""
-    incoming = receiver.build_request(form, link_token, nonce, values, member)
     policy = read_answer_policy(form.trigger.config)
     workspace_id, settings = form.trigger.workspace_id, form.settings
     waiter, by_step = services.run_waiter, policy.mode == BY_STEP
@@ -249,7 +245,7 @@ async def _dispatch(
     return {**shown, **_describe_result(result, by_step), "repeated": receipt.repeated}
 
 
-async def _take(services: ApplicationServices, incoming: Any) -> Any:
+async def _take(services: ApplicationServices, incoming: WebhookRequest) -> WebhookReceipt:
     """Record a submission; one that started no run is a problem for the person who sent it."""
     try:
         receipt = await services.webhook_receiver.take(incoming)
