@@ -12,7 +12,17 @@ from mainspring.authoring.sketch.request_tokens import Token, begins, join_token
 from mainspring.authoring.sketch.search import stem
 from mainspring.authoring.sketch.word_tables import SENDERS, SERVICES, STOP, split_words
 
-Sort = Literal["event", "automation", "board", "webhook", "page", "failure", "unknown", "condition"]
+Sort = Literal[
+    "event",
+    "automation",
+    "board",
+    "webhook",
+    "form",
+    "page",
+    "failure",
+    "unknown",
+    "condition",
+]
 
 _STARTS: Final = (
     ("as", "soon", "as"),
