@@ -301,15 +301,25 @@ async def test_wrong_files_are_refused_and_nothing_is_kept(bench: Bench, api: Ap
     assert await bench.application.database.fetchval("SELECT count(*) FROM artifacts") == 0
 
 
+async def _declare(saved: SavedForm, size: int, headers: dict[str, str]) -> int:
+    """The status of a request that declares a body and sends none of it."""
+    host, _, port = saved.api.address.removeprefix("http://").rpartition(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    lines = [f"{name}: {value}" for name, value in headers.items()]
+    head = [f"POST {saved.path} HTTP/1.1", f"Host: {host}", f"Content-Length: {size}", *lines]
+    writer.write("\r\n".join([*head, "", ""]).encode())
+    status = int((await reader.readline()).split()[1])
+    writer.close()
+    return status
+
+
 async def test_many_parts_and_huge_bodies_are_refused_cheaply(bench: Bench, api: Api) -> None:
     saved = await _file_form(bench, api)
     token = (await saved.open())["token"]
     headers = {"Form-Token": token, "Content-Type": "multipart/form-data; boundary=b"}
-    declared = {**headers, "Content-Length": str(10**9)}
-    huge = await api.anonymous.post(saved.path, headers=declared, content=b"--b")
-    assert (huge.status_code, huge.json()["code"]) == (413, "body_too_large")
+    assert await _declare(saved, 10**9, headers) == 413
     part = b'--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n1\r\n'
-    many = await api.anonymous.post(saved.path, headers=headers, content=part * 10_000 + b"--b--")
+    many = await api.anonymous.post(saved.path, headers=headers, content=part * 1_000 + b"--b--")
     assert (many.status_code, many.json()["code"]) == (413, "too_many_parts")
     # Without a token the body is not looked at.
     bare = {"Content-Type": "multipart/form-data; boundary=b"}
