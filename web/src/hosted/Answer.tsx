@@ -4,8 +4,7 @@ import { Card, Text } from "@mantine/core";
 import type { FormAnswer } from "./submission";
 import { t } from "../strings";
 
-export const isHtml = ({ content_type }: FormAnswer) =>
-  /^text\/html\b/i.test(content_type ?? "");
+export const isHtml = ({ content_type }: FormAnswer) => /^text\/html\b/i.test(content_type ?? "");
 
 export function Answer({ answer }: { answer: FormAnswer }) {
   if (answer.text !== null && isHtml(answer)) {

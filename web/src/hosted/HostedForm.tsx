@@ -62,7 +62,11 @@ export function HostedForm({ link }: { link: string }) {
         ? form.open ? <FilledIn link={link} first={form} /> : <Closed form={form} />
         : problem
         ? <Unavailable problem={problem} />
-        : <Group justify="center"><Loader aria-label={t.hosted.loading} /></Group>}
+        : (
+          <Group justify="center">
+            <Loader aria-label={t.hosted.loading} />
+          </Group>
+        )}
     </Container>
   );
 }
@@ -134,9 +138,10 @@ function FilledIn({ link, first }: { link: string; first: Form }) {
   const schema = useMemo(() => schemaOfPage(form, page), [form, page]);
   const findings = problem instanceof Refusal ? problem.findings : NONE;
   const shown = useMemo(
-    () => Object.fromEntries(
-      Object.entries(values as Json).filter(([name]) => name in (schema.properties ?? {})),
-    ),
+    () =>
+      Object.fromEntries(
+        Object.entries(values as Json).filter(([name]) => name in (schema.properties ?? {})),
+      ),
     [values, schema],
   );
   const mounted = useRef(false);
@@ -184,11 +189,20 @@ function FilledIn({ link, first }: { link: string; first: Form }) {
     event.preventDefault();
     if (sending) return;
     if (missing.length) {
-      setProblem(new Refusal(422, "form_invalid", "", null, missing.map((name) => ({
-        pointer: `/${name}`,
-        detail: t.hosted.chooseAFile,
-        level: "error" as const,
-      })), null));
+      setProblem(
+        new Refusal(
+          422,
+          "form_invalid",
+          "",
+          null,
+          missing.map((name) => ({
+            pointer: `/${name}`,
+            detail: t.hosted.chooseAFile,
+            level: "error" as const,
+          })),
+          null,
+        ),
+      );
       return;
     }
     if (isLast) void send();

@@ -61,7 +61,11 @@ test("only https is opened", () => {
 });
 
 test("a refusal names its fields", async () => {
-  const body = { code: "form_invalid", detail: "No.", errors: [{ pointer: "/days", detail: "≤ 30" }] };
+  const body = {
+    code: "form_invalid",
+    detail: "No.",
+    errors: [{ pointer: "/days", detail: "≤ 30" }],
+  };
   const refusal = await readRefusal(new Response(JSON.stringify(body), { status: 422 }));
   expect(refusal.findings).toEqual([{ pointer: "/days", detail: "≤ 30", level: "error" }]);
   const other = await readRefusal(new Response("<html>", { status: 502 }));

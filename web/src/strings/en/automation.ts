@@ -226,7 +226,8 @@ export const automation = /* @__PURE__ */ translated("automation", {
   createToken: "Create token",
   revokeTheToken: "Revoke the token?",
   replaceTheLink: "Replace the link of this form?",
-  theCurrentLinkEnds: "The current link stops working at once. Send the new one to everyone who needs it.",
+  theCurrentLinkEnds:
+    "The current link stops working at once. Send the new one to everyone who needs it.",
   replaceLink: "Replace link",
   theLinkIsReplaced: "The form has a new link.",
   copyTheFormLink: "Copy the form’s link",

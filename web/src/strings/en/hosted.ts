@@ -10,7 +10,8 @@ export const hosted = /* @__PURE__ */ translated("hosted", {
   reload: "Load again",
   noForm: "There is no form at this link. Ask the person who sent it to you for the current one.",
   forMembers: "This form is for members of a workspace. Sign in to fill it in.",
-  tooFast: "That was faster than a person can fill in a form. Wait a few seconds and send it again.",
+  tooFast:
+    "That was faster than a person can fill in a form. Wait a few seconds and send it again.",
   expired: "This form was open for too long. Send it again: what you filled in is kept.",
   alreadySent: "You sent this form before, with other values. Send it again to send these too.",
   checkTheFields: "Some fields need your attention.",
