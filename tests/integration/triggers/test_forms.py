@@ -9,6 +9,7 @@ from uuid import UUID
 
 import httpx2
 
+from mainspring.workspace.artifacts.rows import read_artifact, read_content
 from mainspring.workspace.automations import FIRST_MEMBER
 from tests.kit.api import Api
 from tests.kit.bench import Bench, step
@@ -261,8 +262,10 @@ async def test_a_file_becomes_an_artifact_of_the_run(bench: Bench, api: Api) -> 
     )
     listed = await api.client.get("/api/v1/artifacts", params={"run_id": str(run["id"])})
     assert [one["id"] for one in listed.json()["items"]] == [file["artifact_id"]]
-    content = await api.client.get(f"/api/v1/artifacts/{file['artifact_id']}/content")
-    assert content.content == _PDF
+    application = bench.application
+    async with application.database.acquire() as connection:
+        kept = await read_artifact(connection, application.workspace_id, UUID(file["artifact_id"]))
+    assert await read_content(application.blobs, kept) == _PDF
 
 
 async def test_a_file_that_is_sent_twice_is_kept_once(bench: Bench, api: Api) -> None:
