@@ -258,7 +258,7 @@ function FilledIn({ link, first }: { link: string; first: Form }) {
             <input ref={website} type="text" name="website" tabIndex={-1} autoComplete="off" />
           </label>
         </div>
-        <Box ref={alert} tabIndex={-1} className="unlit" role="alert">
+        <Box ref={alert} tabIndex={-1} className="unlit">
           {problem
             ? <Alert color="red" icon={<CircleAlert size={18} />}>{textOf(problem)}</Alert>
             : null}
