@@ -33,6 +33,7 @@ _SOURCES: Final = (
     "src",
     "public",
     "index.html",
+    "form.html",
     "package.json",
     "deno.lock",
     "deno.json",

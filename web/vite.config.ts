@@ -10,9 +10,10 @@ const preloadApplication: Plugin = {
   name: "preload-application",
   transformIndexHtml: {
     order: "post",
-    handler: (_, { bundle }) => {
+    handler: (_, { bundle, path }) => {
+      if (path !== "/index.html") return [];
       const chunks = Object.values(bundle ?? {}).filter((one) => one.type === "chunk");
-      const entry = chunks.find((one) => one.isEntry);
+      const entry = chunks.find((one) => one.facadeModuleId?.endsWith("/index.html"));
       const application = chunks.find((one) => one.facadeModuleId?.endsWith("/src/app.tsx"));
       const files = application ? [application.fileName, ...application.imports] : [];
       return [...new Set(files)].filter((file) => file !== entry?.fileName).map((file) => ({
@@ -45,6 +46,8 @@ export default defineConfig({
     chunkSizeWarningLimit: 700,
     reportCompressedSize: false,
     rolldownOptions: {
+      // The application, and the hosted forms, which load nothing of it.
+      input: ["index.html", "form.html"],
       // A screen fetches only the sections of the catalogue that it uses.
       treeshake: { moduleSideEffects: [{ test: /\/src\/strings\//, sideEffects: false }] },
     },

@@ -21,6 +21,7 @@ _TAGS = {
     "versions": "Every definition an automation ever had, compared and brought back.",
     "triggers": "What starts an automation: switches, tokens, and the moments that came.",
     "webhooks": "The two addresses that outside systems call.",
+    "forms": "Hosted forms: what people fill in, and what they send.",
     "runs": "Start, list, read, cancel, retry and replay.",
     "streams": "Runs as they happen, as server-sent events.",
     "events": "Publish, list and read facts, and declare their types.",

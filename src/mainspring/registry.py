@@ -63,7 +63,7 @@ from mainspring.runs.question_capabilities import question_capabilities
 from mainspring.runs.resume import RunResumer
 from mainspring.runs.rows import EVENTS
 from mainspring.settings import Settings
-from mainspring.triggers import event, poll, presets, schedule, webhook
+from mainspring.triggers import event, form, poll, presets, schedule, webhook
 from mainspring.triggers.storage_size import own_disk, size_capabilities
 from mainspring.triggers.trigger_changes import record_overtaken
 from mainspring.workspace import capabilities as workspace_capabilities
@@ -220,6 +220,7 @@ def build_registry(
         triggers=(
             schedule.TRIGGER,
             webhook.TRIGGER,
+            form.TRIGGER,
             event.TRIGGER,
             *presets.TRIGGERS,
             *poll.TRIGGERS,

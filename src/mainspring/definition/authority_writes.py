@@ -49,6 +49,7 @@ from mainspring.definition.chat_triggers import (
     describe_chat_trigger,
     read_chat_answer,
 )
+from mainspring.definition.forms import FORM, PUBLIC, is_public_form
 from mainspring.definition.grants import find_missing_grants
 from mainspring.definition.hosts import parse_template_host
 from mainspring.definition.json_schema.formats import is_timezone
@@ -353,7 +354,7 @@ def _times_of(config: Mapping[str, Any]) -> list[Any]:
 def _compare_answers(
     before: Sequence[EnabledTrigger], after: Sequence[EnabledTrigger], now: str
 ) -> Iterator[tuple[str, str]]:
-    """Webhooks whose callers now get results of the run."""
+    """Webhooks and forms whose callers now get results of the run."""
     known = Counter(_get_answered_callers(one) for one in before)
     for one in after:
         mode = _get_answer_mode(one)
@@ -367,7 +368,8 @@ def _compare_answers(
         if one.type == CHAT_MESSAGE:
             yield f"{one.pointer}/config/respond", f"Its chat messages{now} get {shown}."
             return
-        yield f"{one.pointer}/config/respond", f"Callers of its webhook{now} get {shown}."
+        callers_of = "People who send its form" if one.type == FORM else "Callers of its webhook"
+        yield f"{one.pointer}/config/respond", f"{callers_of}{now} get {shown}."
         return
 
 
@@ -376,6 +378,8 @@ def _get_answered_callers(one: EnabledTrigger) -> tuple[str | None, bytes]:
     if one.type == CHAT_MESSAGE:
         # Who writes where is compared with the trigger itself.
         return _get_answer_mode(one), encode_canonical(one.config.get("via"))
+    if one.type == FORM:
+        return _get_answer_mode(one), encode_canonical([FORM, one.config.get("access", PUBLIC)])
     return _get_answer_mode(one), encode_canonical(one.config.get("auth"))
 
 
@@ -384,7 +388,7 @@ def _get_answer_mode(one: EnabledTrigger) -> str | None:
         answer = read_chat_answer(one.config)
         return None if answer == NO_ANSWER else answer
     policy = read_answer_policy(one.config)
-    return policy.mode if one.type == _WEBHOOK and policy.waits else None
+    return policy.mode if one.type in (_WEBHOOK, FORM) and policy.waits else None
 
 
 def list_answering_steps(
@@ -542,6 +546,10 @@ def _opens(known: EnabledTrigger, one: EnabledTrigger) -> bool:
         return _opens_poll(known, one)
     if one.type == CHAT_MESSAGE:
         return _opens_chat(known, one)
+    if one.type == FORM:
+        same_page = one.config.get("redirect") in (None, known.config.get("redirect"))
+        was_public = is_public_form(FORM, known.config)
+        return same_page and (was_public or not is_public_form(FORM, one.config))
     # Each setting of these only leaves out: what has all of them, as they were, hears no more.
     return all(
         key in one.config and _hears(value, one.config[key]) for key, value in known.config.items()
@@ -650,6 +658,8 @@ def _describe_trigger(one: EnabledTrigger, before: Sequence[EnabledTrigger], now
             )
         who = "who can sign requests" if signed else "with the address"
         return f"It{now} starts by a webhook, for everyone {who}."
+    if one.type == FORM:
+        return _describe_form(one, before, now)
     if one.type == "event":
         return f"It{now} starts with {_which(one)} events of the type {_event(one)}."
     if one.type == "board_change":
@@ -662,6 +672,17 @@ def _describe_trigger(one: EnabledTrigger, before: Sequence[EnabledTrigger], now
     if one.type in POLL_TYPES:
         return _describe_poll_start(one, now)
     return f"It{now} starts by a trigger of the type {quote_name(one.type)}."
+
+
+def _describe_form(one: EnabledTrigger, before: Sequence[EnabledTrigger], now: str) -> str:
+    public = is_public_form(FORM, one.config)
+    forms = [known for known in before if known.type == FORM]
+    if public and not any(is_public_form(FORM, known.config) for known in forms):
+        return f"Anyone with the link{now} can start this automation by its form."
+    redirect = one.config.get("redirect")
+    if forms and redirect is not None:
+        return f"Its form{now} sends people to {quote_name(str(redirect))}."
+    return f"It{now} starts by a form, for {'anyone with the link' if public else 'members'}."
 
 
 def _which(one: EnabledTrigger) -> str:

@@ -36,6 +36,7 @@ OnHold = Literal["wait", "continue"]
 TriggerType = Literal[
     "schedule",
     "webhook",
+    "form",
     "event",
     "board_change",
     "page_ingested",

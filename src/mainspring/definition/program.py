@@ -19,6 +19,7 @@ from mainspring.contracts.grant import Grant
 from mainspring.contracts.limits import Limits
 from mainspring.contracts.registry import Vocabulary
 from mainspring.definition.approval import StepApproval, read_approvals
+from mainspring.definition.forms import FORM
 from mainspring.definition.json_schema import Validator, compile_schema
 from mainspring.definition.model import (
     Backoff,
@@ -127,7 +128,7 @@ def _find_answer_steps(steps: Iterable[CompiledStep]) -> Iterator[str]:
 
 def _is_awaited(definition: Definition) -> bool:
     return any(
-        one.type == "webhook" and read_answer_policy(one.config).waits
+        one.type in ("webhook", FORM) and read_answer_policy(one.config).waits
         for one in definition.triggers
     )
 

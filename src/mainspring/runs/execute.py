@@ -20,6 +20,7 @@ from mainspring.contracts.context import Actor, RunRef
 from mainspring.contracts.errors import DeadlineExceeded, LimitExceeded, Problem, problem_from_dict
 from mainspring.contracts.log_context import STEP
 from mainspring.contracts.outcome import WaitUntil
+from mainspring.definition.forms import FORM
 from mainspring.definition.program import CompiledStep
 from mainspring.definition.templates import RunFacts, RunFailure, TemplateScope, build_run_context
 from mainspring.gate.draft_resolution import DraftResolution, is_draft
@@ -614,7 +615,7 @@ class RunExecution:
     def _may_answer(self) -> bool:
         """Whether the rows of this commit are what a waiting caller waits for."""
         program, run = self.version.program, self.run
-        if run.trigger_type == "webhook":
+        if run.trigger_type in ("webhook", FORM):
             if not program.awaited:
                 return False
         elif run.trigger_type != "manual":

@@ -15,6 +15,7 @@ from uuid import UUID
 
 from mainspring.contracts.errors import Conflict, Finding, NotFound, PermissionDenied
 from mainspring.contracts.limits import Limits
+from mainspring.definition.forms import FORM
 from mainspring.definition.grants import find_missing_grants
 from mainspring.definition.inputs import map_payload
 from mainspring.gate.policy import Mode
@@ -132,5 +133,9 @@ def _inputs(
     again = payload is not None or earlier["reason"] == "invalid_inputs"
     if not again or earlier["config"] is None:
         return earlier["inputs"] or {}, {}
+    if earlier["trigger_type"] == FORM:
+        sent = _payload(earlier, payload)
+        values = sent.get("values") if isinstance(sent, Mapping) else None
+        return values if isinstance(values, Mapping) else {}, earlier["static"]
     mapping = earlier["config"].get("input_mapping", {})
     return map_payload(mapping, _payload(earlier, payload), limits), earlier["static"]

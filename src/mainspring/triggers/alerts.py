@@ -369,6 +369,7 @@ _STARTED: Final = {
     "manual": "started manually",
     "schedule": "started by its schedule",
     "webhook": "started by its webhook",
+    "form": "started by its form",
     "event": "started by an event",
     "board_change": "started by a board change",
     "page_ingested": "started by a page change",

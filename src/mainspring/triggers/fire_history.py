@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from mainspring.contracts.errors import NotFound
+from mainspring.definition.forms import FORM
 from mainspring.triggers.webhook_signatures import has_auth
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ async def list_fire_times(
     tx: Transaction, workspace_id: UUID, trigger: dict[str, Any], *, before: str | None, most: int
 ) -> list[dict[str, Any]]:
     """The newest first, fired or missed; ``key`` is the cursor of the next page."""
-    if trigger["type"] == "webhook":
+    if trigger["type"] in ("webhook", FORM):
         rows = await tx.fetch(
             _CALLS, workspace_id, trigger["automation_id"], trigger["id"], _run_id(before), most
         )

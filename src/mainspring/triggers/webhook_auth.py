@@ -29,6 +29,7 @@ from mainspring.contracts.errors import (
 )
 from mainspring.contracts.ids import generate_id
 from mainspring.contracts.limits import Limits
+from mainspring.definition.forms import FORM
 from mainspring.gate.rate_limit import MOST_BUCKETS, RateLimiter
 from mainspring.store.database import Database, convert_driver_error, is_lost_connection
 from mainspring.triggers.webhook_refusals import (
@@ -430,7 +431,8 @@ class WebhookRequest:
     value: Any = None
     # The payload with the whole body, where that of the run is shortened.
     whole: Any = None
-    # What tells one body from another under the same idempotency key, where it is not the value.
+    # What tells one body from another under the same idempotency key, where it is not the value,
+    # such as the digests of the files of a form.
     identity: Any = None
     # The raw body, when a signature must be verified.
     raw: bytes = b""
@@ -443,6 +445,8 @@ class WebhookRequest:
     # Whether the token is part of the address.
     in_url: bool = False
     idempotency_keys: Sequence[str] = ()
+    # Whether a form was sent; its link takes the place of a webhook's address.
+    is_form: bool = False
     # The webhook that was found for it.
     webhook: WebhookTrigger | None = None
     # The id of the run it may start: the same request written twice is one run.
@@ -469,6 +473,9 @@ class WebhookRequest:
 
     def matches(self, webhook: WebhookTrigger) -> bool:
         """Whether it presents the right token; secrets and signatures are not verified here."""
+        if self.is_form or webhook.type == FORM:
+            sent = self.is_form and webhook.type == FORM and self.digest is not None
+            return sent and webhook.has_token(self.digest or b"")
         if not self.in_url and webhook.automation_id != self.automation_id:
             return False
         if self.digest is not None and not webhook.has_token(self.digest):

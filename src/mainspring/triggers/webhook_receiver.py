@@ -37,6 +37,7 @@ from mainspring.contracts.errors import (
     problem_from_dict,
 )
 from mainspring.contracts.limits import Limits
+from mainspring.definition.forms import FORM
 from mainspring.definition.strict_json import hash_content
 from mainspring.runs.dispatch import Dispatcher, DispatchResult, Recorded, TriggerChanged
 from mainspring.runs.run_requests import KEY_LIFE, LEFT, RunRequest
@@ -402,10 +403,14 @@ class WebhookReceiver:
         key = _find_delivery_id(request, webhook, body)
         identity = body if request.identity is None else request.identity
         inputs, broken = await self._map_inputs(request, webhook)
+        if webhook.type == FORM:
+            # The same values again are the same submission, whenever they are sent.
+            inputs = body["values"]
+            body = request.identity
         return RunRequest(
             webhook.workspace_id,
             webhook.automation_id,
-            "webhook",
+            webhook.type,
             webhook.id,
             inputs=inputs,
             static=webhook.inputs,

@@ -50,8 +50,9 @@ _IN_ROW = """
           AND ($3::timestamptz IS NULL OR created_at > $3)
           AND status IN ('succeeded', 'failed', 'timed_out', 'dead')
           AND trigger_type <> 'manual' AND replay_of IS NULL
-          AND NOT (reason IS NOT DISTINCT FROM 'invalid_inputs' AND (trigger_type = 'webhook'
-            OR coalesce(error ->> 'code', '') IN ('filter_text_unread', 'filter_too_costly')))
+          AND NOT (reason IS NOT DISTINCT FROM 'invalid_inputs'
+            AND (trigger_type IN ('webhook', 'form') OR coalesce(error ->> 'code', '')
+                IN ('filter_text_unread', 'filter_too_costly')))
         ORDER BY id DESC LIMIT $4 + 100
     ) AS latest
     ORDER BY finished_at DESC, id DESC LIMIT $4

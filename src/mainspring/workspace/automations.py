@@ -17,6 +17,7 @@ from mainspring.contracts.display_text import check_plain_name, name_findings, r
 from mainspring.contracts.errors import Conflict, Finding, NotFound
 from mainspring.contracts.grant import Grant
 from mainspring.contracts.ids import generate_id
+from mainspring.definition.forms import FORM
 from mainspring.definition.grants import find_missing_grants
 from mainspring.definition.model import Definition
 from mainspring.definition.polls import POLL_TYPES, read_poll
@@ -36,6 +37,7 @@ from mainspring.workspace.consent_rows import (
     remove_trigger_from_consent,
     renew_consent,
 )
+from mainspring.workspace.forms import create_links
 from mainspring.workspace.polls import arm_poll, rest_poll
 
 if TYPE_CHECKING:
@@ -98,7 +100,8 @@ _KEEP = """
             secret_made_at = CASE WHEN triggers.type = excluded.type
                 THEN triggers.secret_made_at END,
             secret_made_by = CASE WHEN triggers.type = excluded.type
-                THEN triggers.secret_made_by END
+                THEN triggers.secret_made_by END,
+            link_token = CASE WHEN triggers.type = excluded.type THEN triggers.link_token END
 """
 _DROP = """
     DELETE FROM triggers
@@ -132,7 +135,7 @@ _MOVE_EPOCH = """
 """
 _LIST = """
     SELECT id, automation_id, slug, type, config, inputs, enabled, armed_at, next_due_at,
-        last_fired_at, secret_hint, secret_made_at, created_at
+        last_fired_at, secret_hint, secret_made_at, link_token, created_at
     FROM triggers WHERE workspace_id = $1 AND automation_id = $2 ORDER BY slug
 """
 
@@ -164,6 +167,8 @@ async def sync_triggers(
             trigger.inputs,
             trigger.enabled,
         )
+    if any(trigger.type == FORM for trigger in definition.triggers):
+        await create_links(tx, workspace_id, automation_id)
 
 
 async def arm(tx: Transaction, workspace_id: UUID, automation_id: UUID, *, active: bool) -> None:

@@ -65,7 +65,7 @@ FIRED_SECONDS: Final = 1
 # A short digest of the state that a request was prepared for; the trigger is t in the statement.
 MARK: Final = """md5(concat_ws(' ', t.slug, encode(t.secret_hash, 'hex'),
     encode(t.old_secret_hash, 'hex'), t.config, t.inputs))"""
-_COLUMNS = f"""t.workspace_id, t.id, t.automation_id, t.slug, t.secret_hash,
+_COLUMNS = f"""t.workspace_id, t.id, t.automation_id, t.slug, t.type, t.secret_hash,
         t.old_secret_hash, t.old_secret_until, t.config, t.inputs,
         t.last_fired_at, a.created_by AS owner_id, t.suspended_at IS NOT NULL AS suspended,
         {MARK} AS mark, now() AS now"""
@@ -83,7 +83,7 @@ _BY_TOKEN = f"""
     SELECT {_COLUMNS} FROM triggers t {_IN_USE}
     WHERE (t.secret_hash = ANY($1::bytea[])
             OR (t.old_secret_hash = ANY($1::bytea[]) AND t.old_secret_until > now()))
-        AND t.type = 'webhook'
+        AND t.type IN ('webhook', 'form')
 """
 _BY_NAME = f"""
     SELECT {_COLUMNS} FROM unnest($1::uuid[], $2::text[]) AS k(automation_id, slug)
@@ -95,8 +95,8 @@ _HOLD = f"""
     SELECT t.id, t.last_fired_at, t.suspended_at IS NOT NULL AS suspended, {MARK} AS mark,
         now() AS now
     FROM unnest($1::uuid[], $2::uuid[]) AS k(workspace_id, id)
-    JOIN triggers t ON t.workspace_id = k.workspace_id AND t.id = k.id AND t.type = 'webhook'
-        {_IN_USE}
+    JOIN triggers t ON t.workspace_id = k.workspace_id AND t.id = k.id
+        AND t.type IN ('webhook', 'form') {_IN_USE}
     ORDER BY t.id FOR SHARE OF t
 """
 # Updates last fire times, to the second, skipping locked rows; the caller's statement supplies the
@@ -118,12 +118,14 @@ _FIRED = NOTE_FIRED.format(
 
 @dataclass(frozen=True, slots=True)
 class WebhookTrigger:
-    """A webhook to be called."""
+    """A webhook to be called, or a form to be sent."""
 
     workspace_id: UUID
     id: UUID
     automation_id: UUID
     slug: str
+    # webhook or form
+    type: str
     secret_hash: bytes | None
     # The token before a rotation, and until when it works.
     old_secret_hash: bytes | None

@@ -176,6 +176,8 @@ export function describeTrigger(
     }
     case "webhook":
       return t.format.onWebhook;
+    case "form":
+      return config.access === "members" ? t.format.onMemberForm : t.format.onPublicForm;
     case "event":
       return t.format.onEvent(String(config.event_type), Boolean(config.filters));
     case "board_change":

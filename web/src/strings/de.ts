@@ -17,6 +17,7 @@ import { form } from "./de/form";
 import { format } from "./de/format";
 import { health } from "./de/health";
 import { home } from "./de/home";
+import { hosted } from "./de/hosted";
 import { inbox } from "./de/inbox";
 import { integrations } from "./de/integrations";
 import { kit } from "./de/kit";
@@ -53,6 +54,7 @@ export const de: Strings = {
   format,
   health,
   home,
+  hosted,
   inbox,
   integrations,
   kit,

@@ -16,6 +16,7 @@ export { form } from "./en/form";
 export { format } from "./en/format";
 export { health } from "./en/health";
 export { home } from "./en/home";
+export { hosted } from "./en/hosted";
 export { inbox } from "./en/inbox";
 export { integrations } from "./en/integrations";
 export { kit } from "./en/kit";

@@ -14,6 +14,7 @@ from mainspring.authoring.review.definition_reader import StepView, TriggerView
 from mainspring.authoring.review.quoting import quote_text
 from mainspring.authoring.review.trigger_descriptions import read_times
 from mainspring.authoring.review.view import ReviewView
+from mainspring.definition.forms import is_public_form
 from mainspring.definition.schedules import TIME_KEYS, CronTimes, Schedule
 from mainspring.definition.secret_use import list_webhook_secrets
 from mainspring.definition.strict_json import join_pointer
@@ -81,6 +82,7 @@ def flags_of_triggers(view: ReviewView) -> Iterator[ReviewFlag]:
         yield from _together(timed[:_MOST_COMPARED])
     yield from _alike(view)
     yield from _unsigned(view)
+    yield from _public_forms(view)
     yield from _own_doing(view)
 
 
@@ -201,6 +203,18 @@ def _unsigned(view: ReviewView) -> Iterator[ReviewFlag]:
                 suggestion=(
                     "If the sender can sign its requests, set the secret with its signing key."
                 ),
+            )
+
+
+def _public_forms(view: ReviewView) -> Iterator[ReviewFlag]:
+    for trigger in view.armed:
+        if is_public_form(trigger.type, trigger.config):
+            yield ReviewFlag(
+                trigger.pointer,
+                "public_form",
+                "Anyone with the link can start this automation and choose its inputs.",
+                "note",
+                suggestion='Set access to "members" if only members should fill in the form.',
             )
 
 

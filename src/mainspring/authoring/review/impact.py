@@ -49,6 +49,7 @@ from mainspring.definition.authority_writes import (
     find_named_account,
     owner_account,
 )
+from mainspring.definition.forms import FORM, is_public_form
 from mainspring.definition.secret_use import list_webhook_secrets
 from mainspring.definition.strict_json import encode_canonical, join_pointer
 
@@ -387,6 +388,9 @@ def _wake(trigger: TriggerView, names: Names) -> dict[str, Any]:
     who = "anyone with the webhook's address" if trigger.type == "webhook" else ""
     if trigger.type == "webhook" and any(list_webhook_secrets(trigger.config)):
         who = "anyone who has the sender's key"
+    if trigger.type == FORM:
+        public = is_public_form(trigger.type, trigger.config)
+        who = "anyone with the link" if public else "members who are signed in"
     return {
         "type": plain(trigger.type, 40) or "unknown",
         "when": sentence(describe_trigger(trigger, names)),

@@ -12,6 +12,7 @@ from mainspring.authoring.review.quoting import join_list, plain, quote_text
 from mainspring.authoring.review.values import Names, describe_board
 from mainspring.contracts.errors import Invalid
 from mainspring.definition.chat_triggers import describe_chat_trigger
+from mainspring.definition.forms import FORM, is_public_form
 from mainspring.definition.poll_descriptions import describe_poll
 from mainspring.definition.polls import POLL_TYPES
 from mainspring.definition.schedules import (
@@ -76,6 +77,8 @@ def describe_trigger(trigger: TriggerView, names: Names) -> str:
                 + _describe_signature(config)
                 + _ANSWER_WORDS.get(str(config.get("respond")), "")
             )
+        case "form":
+            return _describe_form(config)
         case "event":
             return f"whenever {_event(config)} is published{_describe_filter(config)}"
         case "board_change":
@@ -103,6 +106,17 @@ _ANSWER_WORDS: Final = {
     "when_done": ", which answers with the output of the run",
     "by_step": ", which answers with the result of a step",
 }
+
+
+def _describe_form(config: Mapping[str, Any]) -> str:
+    who = "anyone with the link" if is_public_form(FORM, config) else "a member"
+    title = config.get("title")
+    form = f"the form {quote_text(title)}" if isinstance(title, str) else "its form"
+    said = f"whenever {who} sends {form}"
+    redirect = config.get("redirect")
+    if isinstance(redirect, str):
+        said += f", and then opens {quote_text(redirect, 200)}"
+    return said + _ANSWER_WORDS.get(str(config.get("respond")), "")
 
 
 def _describe_signature(config: Mapping[str, Any]) -> str:

@@ -38,7 +38,7 @@ from mainspring.authoring.sketch.word_tables import (
 TEXTUAL: Final = frozenset(
     {"slack", "telegram", "mail", "owner", "inbox", "page", "file", "event", "call", "callback"}
 )
-_PAYLOADS: Final = frozenset({"webhook", "event", "page_ingested", "board_change"})
+_PAYLOADS: Final = frozenset({"webhook", "form", "event", "page_ingested", "board_change"})
 _DETERMINERS: Final = split_words("the our my your their his her this all every each")
 REPORT: Final = ("page", "report")
 READ_BY_PEOPLE: Final = frozenset({"slack", "telegram", "mail", "owner", "inbox", "page"})

@@ -69,6 +69,8 @@ def trigger_material(bench: SketchBuilder, *, deep: bool) -> list[ReadMaterial]:
         made.append(_came_in(bench, deep))
     if "board_change" in types:
         made.append(_read_change(bench, deep))
+    if "form" in types:
+        made.append(_filled_in(bench))
     if types & {"webhook", "event"} and not made:
         text = "{{ trigger | tojson }}"
         brief = f"{{{{ trigger | tojson | truncate({SHORT}) }}}}"
@@ -81,6 +83,16 @@ def trigger_material(bench: SketchBuilder, *, deep: bool) -> list[ReadMaterial]:
             ReadMaterial("What was sent", text, brief, row="{{ trigger }}", value="{{ trigger }}")
         )
     return made
+
+
+def _filled_in(bench: SketchBuilder) -> ReadMaterial:
+    """What people filled in, field by field."""
+    text = "\n".join(
+        f"{schema.get('title', name)}: {{{{ inputs.{name} }}}}"
+        for name, schema in bench.inputs.items()
+    )
+    row = {name: f"{{{{ inputs.{name} }}}}" for name in bench.inputs}
+    return ReadMaterial("Form", text, text, row=row, value="{{ trigger.values }}")
 
 
 def _follows_run(trigger: dict[str, Any]) -> bool:

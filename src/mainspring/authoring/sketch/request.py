@@ -19,6 +19,7 @@ from mainspring.authoring.phrases.schedule_answers import (
 from mainspring.authoring.phrases.time_phrases import find_pieces
 from mainspring.authoring.resources import WorkspaceResources
 from mainspring.authoring.sketch.caps import RequestedCaps, find_caps
+from mainspring.authoring.sketch.forms import offers_form
 from mainspring.authoring.sketch.lookup import automations, in_other_number
 from mainspring.authoring.sketch.paraphrases import find_fields, find_json, make_plainer, mend_verbs
 from mainspring.authoring.sketch.request_tokens import (
@@ -57,7 +58,7 @@ from mainspring.authoring.sketch.word_tables import (
 
 _EACH: Final = frozenset({"every", "each", "any", "all"})
 _INCOMING: Final = frozenset({"new", "incoming"})
-_TOLD: Final = frozenset({"page", "webhook", "board", "event", "automation"})
+_TOLD: Final = frozenset({"page", "webhook", "form", "board", "event", "automation"})
 
 
 def find_stated_events(
@@ -101,6 +102,8 @@ def _offers_call(part: Sequence[Token]) -> bool:
 
 def _parse_trigger_event(part: Sequence[Token], known: HappeningNames) -> TriggerEvent | None:
     words = {one.low for one in part}
+    if "form" in words and offers_form(part):
+        return TriggerEvent("form", tuple(part), "when", True)
     if _offers_call(part) or (len(part) == 1 and words & {"webhook", "webhooks"}):
         return TriggerEvent("webhook", tuple(part), "when", True)
     asks = any(begins(part, at) and _is_first(part, at) for at in range(len(part)))

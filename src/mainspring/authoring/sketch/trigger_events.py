@@ -13,7 +13,16 @@ from mainspring.authoring.sketch.search import stem
 from mainspring.authoring.sketch.word_tables import SENDERS, SERVICES, STOP, split_words
 
 Sort = Literal[
-    "event", "automation", "board", "webhook", "page", "chat", "failure", "unknown", "condition"
+    "event",
+    "automation",
+    "board",
+    "webhook",
+    "form",
+    "page",
+    "chat",
+    "failure",
+    "unknown",
+    "condition",
 ]
 
 _STARTS: Final = (

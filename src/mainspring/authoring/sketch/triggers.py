@@ -13,6 +13,7 @@ from mainspring.authoring.sketch.filters import (
     narrow_page,
     narrow_rows,
 )
+from mainspring.authoring.sketch.forms import form_config, form_inputs
 from mainspring.authoring.sketch.lookup import (
     board_choices,
     find_automation,
@@ -56,6 +57,8 @@ def add_happening(bench: SketchBuilder, happening: TriggerEvent, *, alone: bool)
             "a token, which are made once the automation is saved. Every call starts a run."
         )
         narrow_call(bench, happening)
+    elif sort == "form":
+        _form(bench, happening)
     elif sort == "event":
         _event(bench, happening)
     elif sort == "chat":
@@ -67,6 +70,18 @@ def add_happening(bench: SketchBuilder, happening: TriggerEvent, *, alone: bool)
     else:
         return False
     return True
+
+
+def _form(bench: SketchBuilder, happening: TriggerEvent) -> None:
+    config, inputs = form_config(happening.text), form_inputs(happening.text)
+    bench.inputs.update(inputs)
+    _put(bench, "form", config)
+    who = "Anyone with its link" if config["access"] == "public" else "Any member"
+    fields = ", ".join(str(one["title"]) for one in inputs.values())
+    bench.note(
+        f"{quote_request(happening.text)} is a hosted form. {who} can start this automation. "
+        f"It asks for: {fields}."
+    )
 
 
 def _put(bench: SketchBuilder, type_: str, config: dict[str, Any] | None) -> str:

@@ -22,6 +22,7 @@ from mainspring.definition.chat_triggers import CHAT_MESSAGE, check_chat_config,
 from mainspring.definition.filters import filter_doubts, filter_findings
 from mainspring.definition.filters.operators import MISSING, OPERATORS, parse_field_path
 from mainspring.definition.filters.validation import ALL, ANY, NOT
+from mainspring.definition.forms import FORM, check_form
 from mainspring.definition.inputs import (
     RuntimeTokens,
     find_default_problems,
@@ -538,21 +539,21 @@ def check_triggers(
 def _check_answers(outline: DefinitionOutline, sheet: FindingCollector) -> None:
     """A webhook that waits for a step has one, and a step that answers has a caller."""
     steps = [one for one in outline.steps() if one.known is not None and one.known.answers]
-    webhooks = [one for one in outline.triggers if one.type == "webhook"]
+    webhooks = [one for one in outline.triggers if one.type in ("webhook", FORM)]
     policies = [read_answer_policy(one.config or {}) for one in webhooks]
     for webhook, policy in zip(webhooks, policies, strict=True):
         at = join_pointer(webhook.pointer, "config")
         if policy.mode == BY_STEP and not steps:
             sheet.wrong(
                 join_pointer(at, "respond"),
-                "The webhook waits for a respond step, and the plan has none.",
+                f"The {webhook.type} waits for a respond step, and the plan has none.",
                 "no_respond_step",
                 "Add a respond step, or write when_done to answer with the run's output.",
             )
         if "respond_within" in (webhook.config or {}) and not policy.waits:
             sheet.doubtful(
                 join_pointer(at, "respond_within"),
-                "The webhook answers immediately, so this has no effect.",
+                f"The {webhook.type} answers immediately, so this has no effect.",
                 "respond_within_without_effect",
                 "Set respond to when_done or by_step, or leave respond_within out.",
             )
@@ -571,11 +572,11 @@ def _check_answers(outline: DefinitionOutline, sheet: FindingCollector) -> None:
     for step in steps:
         sheet.doubtful(
             join_pointer(step.pointer, "action"),
-            "No webhook waits for this answer."
+            f"No {webhooks[0].type} waits for this answer."
             if webhooks
-            else "Only a webhook has a caller to answer, and there is no webhook trigger.",
+            else "Only a webhook or a form has a caller to answer, and there is no such trigger.",
             "respond_without_caller",
-            "Set respond: by_step on the webhook trigger."
+            f"Set respond: by_step on the {webhooks[0].type} trigger."
             if webhooks
             else "Add a webhook trigger with respond: by_step, or remove this step.",
         )
@@ -611,6 +612,8 @@ def _check_config(
             mapping = config.get("input_mapping")
             _check_mapping(mapping, join_pointer(at, "input_mapping"), place.limits, sheet)
             _check_webhook_auth(config, at, sheet)
+        case "form":
+            _check_form(trigger, place, at, sheet)
         case "event":
             _check_event(config, place, at, sheet)
         case "board_change" | "page_ingested":
@@ -620,6 +623,29 @@ def _check_config(
             _check_filters(config.get("filters"), place, at, sheet)
         case kind if kind in POLL_TYPES:
             _check_poll(kind, config, place, at, sheet)
+
+
+def _check_form(
+    trigger: TriggerOutline, place: TriggerCheckContext, at: str, sheet: FindingCollector
+) -> None:
+    if any(one.pointer.startswith(at) for one in sheet.findings):
+        return  # the schema says so
+    config, schema = trigger.config or {}, place.inputs_schema or {}
+    sheet.add(check_form(config, schema, trigger.inputs or {}, at))
+    if not schema.get("properties"):
+        sheet.doubtful(
+            at,
+            "The form asks for nothing: the definition declares no inputs.",
+            "form_without_fields",
+            "Declare what people fill in in inputs.schema.properties.",
+        )
+    if "thank_you" in config and "redirect" in config:
+        sheet.doubtful(
+            join_pointer(at, "thank_you"),
+            "People are redirected, so they do not see this text.",
+            "thank_you_without_effect",
+            "Remove either the text or the redirect.",
+        )
 
 
 # A poll's relative times are replaced before its arguments are validated.

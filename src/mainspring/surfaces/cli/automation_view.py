@@ -61,7 +61,7 @@ def _as_trigger(row: Mapping[str, Any]) -> dict[str, Any]:
     absent = (
         "token",
         "next_fires",
-        *(name for name in ("url", "signed_url", "poll") if not row.get(name)),
+        *(name for name in ("url", "signed_url", "form_url", "poll") if not row.get(name)),
     )
     shown = {name: row[name] for name in row if name not in absent}
     shown |= {"secret_hint": token["hint"], "secret_made_at": token["made_at"]}
@@ -155,6 +155,8 @@ def trigger_lines(row: Mapping[str, Any], boards: Mapping[str, str]) -> list[Tex
     if "url" in row:
         token = f"token …{row['secret_hint']}" if row["secret_hint"] else "no token yet"
         lines.append(Text(f"    POST {row['url']} ({token})"))
+    if row.get("form_url"):
+        lines.append(Text(f"    form {row['form_url']}"))
     if "signed_url" in row:
         lines.append(Text(f"    POST {row['signed_url']} (signed)"))
     return lines

@@ -120,6 +120,9 @@ def describe_trigger_summary(
             text = f"{text} ({missed})" if missed else text
         case "webhook":
             text = f"when the webhook {trigger.id!r} is called"
+        case "form":
+            who = "a member" if config.get("access") == "members" else "anyone with the link"
+            text = f"when {who} sends the form {trigger.id!r}"
         case "board_change":
             text = _of_board(config, boards)
         case "page_ingested":

@@ -49,6 +49,7 @@ from mainspring.surfaces.rest.routes import (
     consents,
     events,
     forecasts,
+    forms,
     halts,
     health,
     inbox,
@@ -86,6 +87,7 @@ from mainspring.surfaces.web.files import BUILT, read_page
 # Routes are matched in this order, so the most frequent one comes first.
 MODULES: Final = (
     webhooks,
+    forms,
     automations,
     forecasts,
     versions,

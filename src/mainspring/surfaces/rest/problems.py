@@ -61,7 +61,8 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-_TOKEN_PATH: Final = "/api/v1/hooks/"  # noqa: S105
+# Paths that continue with a token.
+_TOKEN_PATHS: Final = ("/api/v1/hooks/", "/api/v1/forms/", "/forms/")
 
 
 def problem_answer(problem: Problem, scope: Scope, status: int | None = None) -> Response:
@@ -84,7 +85,7 @@ def problem_answer(problem: Problem, scope: Scope, status: int | None = None) ->
 
 def mask_path(path: str) -> str:
     """The path without the token of a secret address: problems end up in logs."""
-    return f"{_TOKEN_PATH}…" if path.startswith(_TOKEN_PATH) else path
+    return next((f"{one}…" for one in _TOKEN_PATHS if path.startswith(one)), path)
 
 
 def _is_out_of_space(scope: Scope) -> bool:

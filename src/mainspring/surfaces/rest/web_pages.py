@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from fastapi import APIRouter, Depends, Request
@@ -17,7 +18,7 @@ from starlette.responses import Response
 from mainspring.contracts.errors import NotFound
 from mainspring.surfaces.rest.auth import check_admitted
 from mainspring.surfaces.rest.route_access import public
-from mainspring.surfaces.web.files import AT_ROOT, NONCE, SCREENS, WebPage
+from mainspring.surfaces.web.files import AT_ROOT, FORMS, NONCE, SCREENS, WebPage
 
 _APART: Final = {
     "Cross-Origin-Opener-Policy": "same-origin",
@@ -49,6 +50,10 @@ def pages(page: WebPage) -> APIRouter:
     async def read_asset(name: str, request: Request) -> Response:
         return _file(page, name, request.headers.get("accept-encoding", ""))
 
+    async def show_form() -> Response:
+        return document(replace(page, document=page.form_document))
+
+    made.get(FORMS, include_in_schema=False, name="form_page")(public(show_form))
     for path in SCREENS:
         shown = show_question if path == _ANSWERED else show_screen
         made.get(path, include_in_schema=False, name="page")(public(shown))

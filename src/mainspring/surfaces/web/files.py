@@ -38,9 +38,12 @@ AT_ROOT: Final = ("manifest.webmanifest", "service-worker.js")
 _MEDIA_TYPES: Final = {".woff2": "font/woff2", ".webmanifest": "application/manifest+json"}
 _SQUEEZED: Final = ".gz"
 _DOCUMENT: Final = "index.html"
+# The document of hosted forms, which loads nothing of the signed-in application.
+_FORM_DOCUMENT: Final = "form.html"
 
 # The path of every screen. There is no directory traversal: a path that is not listed here is no
 # page, and is handled by the auth middleware.
+FORMS: Final = "/forms/{token}"
 SCREENS: Final = (
     "/",
     "/sign-in",
@@ -99,6 +102,7 @@ class WebPage:
     """The whole page, read once."""
 
     document: bytes
+    form_document: bytes
     assets: Mapping[str, WebAsset]
 
     @property
@@ -108,17 +112,18 @@ class WebPage:
 
 def is_built(folder: Path) -> bool:
     """Whether a page can be served from this folder."""
-    return (folder / _DOCUMENT).is_file()
+    return all((folder / name).is_file() for name in (_DOCUMENT, _FORM_DOCUMENT))
 
 
 @cache
 def read_page(folder: Path) -> WebPage:
     """The page built into this folder; if there is none, a page that says so."""
     if not is_built(folder):
-        return WebPage(_UNBUILT, {})
+        return WebPage(_UNBUILT, _UNBUILT, {})
     found = {path.name: path for path in (folder / "assets").iterdir() if path.is_file()}
     return WebPage(
         (folder / _DOCUMENT).read_bytes().replace(_VERSION, __version__.encode()),
+        (folder / _FORM_DOCUMENT).read_bytes(),
         {name: _asset(path, found) for name, path in found.items() if path.suffix != _SQUEEZED},
     )
 

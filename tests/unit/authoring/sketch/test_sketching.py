@@ -374,3 +374,16 @@ def test_a_call_is_made_and_a_person_is_notified_only_if_it_fails() -> None:
     assert actions(made) == ["http_fetch"]
     (result,) = made.document["execution"]["on_failure"]
     assert result["action"] == "notification"
+
+
+def test_a_form_is_hosted_with_the_fields_that_were_named() -> None:
+    made = draw("a form where people ask a question with their name and email, tell me on Slack")
+    assert trigger(made) == {"id": "form", "type": "form", "config": {"access": "public"}}
+    properties = made.document["inputs"]["schema"]["properties"]
+    assert set(properties) == {"question", "name", "email"}
+    assert "{{ inputs.question }}" in str(made.document["plan"])
+
+
+def test_a_form_of_another_system_is_no_hosted_form() -> None:
+    made = draw("when someone fills in the form, notify me")
+    assert trigger(made)["type"] == "webhook"

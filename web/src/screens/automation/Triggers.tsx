@@ -26,6 +26,7 @@ import { Json } from "../../kit/Json";
 import { capitalize, describeTrigger, formatDateTime, formatRelative } from "../../kit/format";
 import { refreshAll, useTriggers } from "./queries";
 import { Firings, LastPayload } from "./Firings";
+import { FormLink } from "./FormLink";
 import { Webhook } from "./Webhook";
 import type { Detail } from "./automationText";
 import { t } from "../../strings";
@@ -114,6 +115,7 @@ function One({ trigger, resting }: { trigger: Trigger; resting: boolean }) {
           <OnOff trigger={trigger} />
         </Group>
         <NextFires trigger={trigger} resting={resting} />
+        {trigger.form_url ? <FormLink trigger={trigger} url={trigger.form_url} /> : null}
         {trigger.type === "webhook" ? <Webhook trigger={trigger} /> : null}
         <Group gap={4}>
           {part("history", t.automation.retention)}

@@ -26,6 +26,8 @@ export const format: Strings["format"] = {
   atSetTimes: "zu festen Zeiten",
   onSchedule: (cron) => `nach dem Zeitplan ${cron}`,
   onWebhook: "wenn der Webhook aufgerufen wird",
+  onPublicForm: "wenn jemand mit dem Link ihr Formular sendet",
+  onMemberForm: "wenn ein Mitglied ihr Formular sendet",
   onEvent: (type, filtered) =>
     `beim Ereignis ${type}${filtered ? ", wenn es zum Filter passt" : ""}`,
   onBoardChange: "wenn sich ein Board ändert",

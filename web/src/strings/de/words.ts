@@ -32,6 +32,7 @@ export const words: Strings["words"] = {
   manual: "manuell",
   schedule: "Zeitplan",
   webhook: "Webhook",
+  form: "Formular",
   event: "Ereignis",
   board_change: "Board-Änderung",
   chat_message: "Chat-Nachricht",

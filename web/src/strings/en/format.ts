@@ -26,6 +26,8 @@ export const format = /* @__PURE__ */ translated("format", {
   atSetTimes: "at set times",
   onSchedule: (cron: string) => `on the schedule ${cron}`,
   onWebhook: "when its webhook is called",
+  onPublicForm: "when anyone with the link sends its form",
+  onMemberForm: "when a member sends its form",
   onEvent: (type: string, filtered: boolean) =>
     `on the event ${type}${filtered ? " if it matches the filter" : ""}`,
   onBoardChange: "when a board changes",

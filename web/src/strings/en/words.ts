@@ -33,6 +33,7 @@ export const words = /* @__PURE__ */ translated("words", {
   manual: "manual",
   schedule: "schedule",
   webhook: "webhook",
+  form: "form",
   event: "event",
   board_change: "board change",
   chat_message: "chat message",

@@ -46,6 +46,7 @@ from mainspring.triggers.trigger_changes import change
 from mainspring.triggers.webhook_signatures import read_auth
 from mainspring.workspace.automations import read_trigger, read_triggers, switch
 from mainspring.workspace.consents import change_by
+from mainspring.workspace.forms import rotate_link
 from mainspring.workspace.polls import read_poll_states
 from mainspring.workspace.push_channels import list_trigger_pushes
 from mainspring.workspace.webhooks import read_overlap, revoke, rotate
@@ -141,6 +142,7 @@ class TriggerShape(_Shape):
     token: TokenSeen | None = Field(description="Null: a webhook without one cannot be called.")
     url: str | None = Field(description="Where a webhook is called with its token.")
     signed_url: str | None = Field(description="Where it is called with a signature.")
+    form_url: str | None = Field(description="The link of a form.")
     poll: PollShape | None = Field(description="Null: it polls nothing, or was never on.")
 
 
@@ -158,6 +160,15 @@ class TokenMade(_Shape):
     url: str
     old_until: datetime | None = Field(
         None, description="Until when the previous token works; null: it has ended."
+    )
+
+
+class FormLink(_Shape):
+    """The new link of a form."""
+
+    form_url: str
+    old_until: datetime | None = Field(
+        None, description="Until when the previous link works; null: it has ended."
     )
 
 
@@ -366,6 +377,25 @@ def _tokens(made: APIRouter, services: ApplicationServices) -> None:
         shown = {"token": plain, "hint": hint, "url": url, "old_until": until}
         return JsonAnswer(shown, status_code=201)
 
+    @made.post(
+        _ONE + "/link",
+        summary="Make a new link of a form; the one before ends at once, or after an overlap",
+        response_model=FormLink,
+        status_code=201,
+        responses=problems(401, 404, 409, 422),
+    )
+    @needs(Permission.EDIT)
+    async def make_form_link(
+        automation_id: UUID, slug: Slug, caller: SignedIn, overlap_seconds: Overlap = 0
+    ) -> JsonAnswer:
+        where = (caller.workspace_id, automation_id, slug)
+        async with caller.database.transaction() as tx:
+            token = await rotate_link(tx, *where, overlap_seconds=overlap_seconds)
+            until = await read_overlap(tx, *where)
+        caller.detail["hint"] = token[-4:]
+        shown = {"form_url": _form_url(services, token), "old_until": until}
+        return JsonAnswer(shown, status_code=201)
+
     @made.delete(
         _ONE + "/token",
         summary="End a webhook's token",
@@ -568,6 +598,10 @@ def _fire_url(services: ApplicationServices, automation_id: UUID) -> str:
     return f"{services.settings.address}{PREFIX}/automations/{automation_id}/fire"
 
 
+def _form_url(services: ApplicationServices, token: str | None) -> str | None:
+    return None if token is None else f"{services.settings.address}/forms/{token}"
+
+
 def _next_fires(found: Mapping[str, Any], now: datetime) -> list[datetime]:
     """The next fire times of a schedule; an invalid config has none."""
     if found["type"] != "schedule":
@@ -581,13 +615,15 @@ def _next_fires(found: Mapping[str, Any], now: datetime) -> list[datetime]:
 
 def _describe_trigger(services: ApplicationServices, found: Mapping[str, Any]) -> dict[str, Any]:
     shown = {name: found[name] for name in TriggerShape.model_fields if name in found}
-    webhook, hint = found["type"] == "webhook", found["secret_hint"]
+    webhook = found["type"] == "webhook"
+    hint = found["secret_hint"] if webhook else None
     fire = _fire_url(services, found["automation_id"]) if webhook else ""
     signed = webhook and any(list_webhook_secrets(found["config"]))
     return {
         **shown,
         "next_fires": _next_fires(found, services.clock.now()),
         "token": {"hint": hint, "made_at": found["secret_made_at"]} if hint else None,
+        "form_url": _form_url(services, found["link_token"]),
         "url": fire if webhook and accepts_token(found["config"]) else None,
         "signed_url": f"{fire.removesuffix('/fire')}/hooks/{found['slug']}" if signed else None,
     }

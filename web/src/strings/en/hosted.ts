@@ -1,0 +1,32 @@
+import { translated } from "../translated";
+
+export const hosted = /* @__PURE__ */ translated("hosted", {
+  form: "Form",
+  loading: "Loading",
+  closed: "This form does not accept submissions at the moment.",
+  membersOnly: "This form is for members",
+  notHere: "The form cannot be shown",
+  signIn: "Sign in",
+  reload: "Load again",
+  noForm: "There is no form at this link. Ask the person who sent it to you for the current one.",
+  forMembers: "This form is for members of a workspace. Sign in to fill it in.",
+  tooFast:
+    "That was faster than a person can fill in a form. Wait a few seconds and send it again.",
+  expired: "This form was open for too long. Send it again: what you filled in is kept.",
+  alreadySent: "You sent this form before, with other values. Send it again to send these too.",
+  checkTheFields: "Some fields need your attention.",
+  tooOften: "This form was sent too often. Wait a while and send it again.",
+  tooLarge: "The files are too large.",
+  noConnection: "The form could not be sent. Check your connection and send it again.",
+  chooseAFile: "Choose a file",
+  removeTheFile: "Remove the file",
+  atMostBytes: (size: string) => `At most ${size}.`,
+  pageOf: (page: number, pages: number) => `Page ${page} of ${pages}`,
+  leaveEmpty: "Leave this field empty",
+  back: "Back",
+  next: "Next",
+  send: "Send",
+  thankYou: "Thank you. The form was sent.",
+  continueTo: (url: string) => `Continue to ${url}`,
+  result: "Result",
+});
