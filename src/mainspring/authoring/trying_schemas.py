@@ -148,7 +148,7 @@ LIST: Final = schema_with_examples(
     },
     [],
     [{}, {"name": "invoice", "state": "active", "limit": 10}, {"after": SOME_AUTOMATION}],
-    ({"state": "killed"}, "what was put away is archived"),
+    ({"state": "killed"}, "what was removed is archived"),
     ({"limit": 0}, "at least one"),
     ({"after": "Monday report"}, "an id, not a name"),
 )
@@ -200,7 +200,7 @@ DELETED: Final = schema_with_examples(
     {"automation_id": ID, "state": {"const": "killed"}},
     ["automation_id", "state"],
     [{"automation_id": SOME_AUTOMATION, "state": "killed"}],
-    ({"deleted": 1}, "nothing is deleted; it is put away"),
+    ({"deleted": 1}, "nothing is deleted; it is archived"),
 )
 OVERLAP: Final = schema_with_examples(
     {

@@ -29,7 +29,7 @@ _REASON: Final[dict[str, Any]] = {
     "minLength": 1,
     "maxLength": 300,
     "pattern": r"\S",
-    "description": "Shown to everybody who sees the halt.",
+    "description": "Shown to everyone who sees the halt.",
 }
 _CANCEL: Final[dict[str, Any]] = {
     "type": "boolean",
@@ -122,8 +122,8 @@ HALTED: Final = _object(
         "says": {"type": "string"},
     },
     ["halt", "cancelled", "says"],
-    [{"halt": _SOME_HALT, "cancelled": 0, "says": "It stands still; 3 runs are held."}],
-    ({"says": "done"}, "it must say what stands still"),
+    [{"halt": _SOME_HALT, "cancelled": 0, "says": "It is halted; 3 runs are held."}],
+    ({"says": "done"}, "it must say what is halted"),
 )
 RELEASE: Final = _object(
     {"scope": _SCOPE, "automation_id": _AUTOMATION, "recipe": _RECIPE},

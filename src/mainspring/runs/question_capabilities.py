@@ -76,7 +76,7 @@ ASK_OUTPUT: Final[dict[str, Any]] = {
     "additionalProperties": False,
     "required": ["approval_id", "expires_at", "answer"],
     "properties": {
-        "approval_id": {**_MAYBE_ID, "description": "null in a dry run, which asks nobody."},
+        "approval_id": {**_MAYBE_ID, "description": "null in a dry run, which asks no one."},
         "expires_at": _MAYBE_TIME,
         "answer": {"description": "In a dry run, the assumed answer."},
     },

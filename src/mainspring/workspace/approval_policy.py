@@ -149,7 +149,7 @@ _FIELDS: Final[dict[str, Any]] = {
     },
     "roles": {
         "type": "array",
-        "description": "Whose approval counts; empty: everybody who can answer the inbox.",
+        "description": "Whose approval counts; empty: everyone who can decide in the inbox.",
         "items": {"enum": [role.value for role in DECIDERS]},
         "uniqueItems": True,
         "maxItems": len(DECIDERS),

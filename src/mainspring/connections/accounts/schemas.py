@@ -129,8 +129,8 @@ _INTEGRATION: Final = build_object_part(
         },
         "prompts_over": {
             "enum": ["chat", "account", None],
-            "description": "How members are asked there. chat: in the chat that they link with "
-            "their connection; account: as the account that they link; null: not "
+            "description": "How members receive questions there. chat: in the chat that they "
+            "link; account: as the account that they link; null: not "
             "possible.",
         },
     }

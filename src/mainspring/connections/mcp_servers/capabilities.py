@@ -176,7 +176,7 @@ def _about_tools(counter: _McpServerHandlers) -> tuple[Capability, ...]:
             "set_tool_effect",
             "Set the effect of an external tool",
             "A tool that sends is held as a draft when a run calls it; one that reads is called "
-            "at once. Overrides the detected effect.",
+            "immediately. Overrides the detected effect.",
             schemas.EFFECT,
             schemas.SHOWN,
             counter.set_effect,
@@ -359,7 +359,7 @@ def _check_agreeable(row: ToolRow, shown: str, pointer: str) -> None:
             detail,
             code=code,
             findings=[Finding(at, detail, code)],
-            suggestion="Look at it again, and agree to what is shown then.",
+            suggestion="Review it again, and agree to what is shown then.",
         )
     if problem is not None:
         raise problem

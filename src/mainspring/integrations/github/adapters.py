@@ -78,7 +78,7 @@ _MOMENT: Final[dict[str, Any]] = {
 }
 _DIRECTION: Final[dict[str, Any]] = {"enum": ["asc", "desc"]}
 _PR_PARAMS: Final[dict[str, Any]] = {
-    "base": {**_WORD, "description": "The branch that they shall go into."},
+    "base": {**_WORD, "description": "The branch to merge into."},
     "head": {**_WORD, "description": "The branch that they come from, as owner:branch."},
     "sort": {"enum": ["created", "updated", "popularity", "long-running"]},
     "direction": _DIRECTION,

@@ -60,11 +60,11 @@ ISSUE_INPUT: Final = build_object_schema(
     },
     ["owner", "repo", "title"],
     [
-        {"owner": "octo", "repo": "hello", "title": "The door does not close"},
+        {"owner": "octo", "repo": "hello", "title": "The login fails"},
         {
             "owner": "octo",
             "repo": "hello",
-            "title": "The door does not close",
+            "title": "The login fails",
             "body": "It happens **every evening**.",
             "labels": ["bug"],
             "assignees": ["mona"],

@@ -143,12 +143,12 @@ def _only(found: list[Any], pointer: str, what: str) -> str:
     if not isinstance(named, str):
         raise malformed_response_error(NAME)
     if len(found) > 1:
-        raise _wrong(pointer, f"Linear knows more than one: {what}.", "Give the id instead.")
+        raise _wrong(pointer, f"Linear has more than one: {what}.", "Give the id instead.")
     return named
 
 
 def _unknown(pointer: str, what: str) -> Invalid:
-    return _wrong(pointer, f"Linear does not know {what}.", "Look in Linear how it is written.")
+    return _wrong(pointer, f"Linear did not find {what}.", "Look in Linear how it is written.")
 
 
 def _wrong(pointer: str, detail: str, suggestion: str) -> Invalid:
@@ -189,10 +189,10 @@ _INPUT: Final = build_object_schema(
     },
     ["team", "title"],
     [
-        {"team": "ENG", "title": "The door does not close"},
+        {"team": "ENG", "title": "The login fails"},
         {
             "team": "ENG",
-            "title": "The door does not close",
+            "title": "The login fails",
             "description": "It happens **every evening**.",
             "priority": "high",
             "assignee": "mona@example.com",

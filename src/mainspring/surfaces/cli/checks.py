@@ -126,7 +126,7 @@ def server_user(settings: Settings) -> DoctorCheck:
             "server account",
             "wrong",
             f"The database runs as the user {account.name}, who cannot enter {closed}.",
-            "Set MAINSPRING_HOME to a folder whose parents everybody may enter.",
+            "Set MAINSPRING_HOME to a folder whose parents every user may enter.",
         )
     why = "because root may not run it" if account.switched else "the user of this command"
     return DoctorCheck("server account", "ok", f"The database runs as {account.name}, {why}.")
@@ -268,7 +268,8 @@ def address(settings: Settings) -> DoctorCheck:
         if taken.code != "port_in_use":
             return DoctorCheck("address", "doubtful", taken.detail, taken.suggestion)
         message = (
-            f"Somebody listens on {settings.host}:{settings.port}, and it is not {hint('up')}."
+            f"Another process listens on {settings.host}:{settings.port}, and it is not "
+            f"{hint('up')}."
         )
         advice = f"If you started {hint('api')} there, all is well. {taken.suggestion}"
         return DoctorCheck("address", "doubtful", message, advice)

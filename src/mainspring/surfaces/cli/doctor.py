@@ -43,7 +43,9 @@ def broker(settings: Settings) -> DoctorCheck:
     """Whether hints can travel; runs are found without them, only later."""
     found = broker_of(settings)
     if found is None:
-        return DoctorCheck("broker", "ok", "Not needed: workers hear of runs through Postgres.")
+        return DoctorCheck(
+            "broker", "ok", "Not needed: workers are notified of runs through Postgres."
+        )
     if reach(found):
         return DoctorCheck("broker", "ok", f"The broker at {found.address} answers.")
     return DoctorCheck(
@@ -143,7 +145,7 @@ def summarize_verdicts(verdicts: Sequence[str]) -> str:
     if bad:
         return f"{bad} of {len(verdicts)} checks failed."
     if doubtful:
-        return f"Nothing is wrong; {doubtful} of {len(verdicts)} checks want a look."
+        return f"Nothing is wrong; {doubtful} of {len(verdicts)} checks need attention."
     return "All is well."
 
 

@@ -29,7 +29,7 @@ _WORDS: Final = {
     "saved": "saved",
 }
 # How a review ends that rules made alone.
-_NOBODY_ASKED: Final = "no model was asked."
+_NOBODY_ASKED: Final = "no model was called."
 _MOST_CHOICES: Final = 20
 _SHORT: Final = 13
 

@@ -67,7 +67,7 @@ async def test_halting_by_command(
         )
         == 0
     )
-    assert "It stands still." in capsys.readouterr().out
+    assert "It is halted." in capsys.readouterr().out
     # It is shown at the automation and at its runs.
     await fire(command_context, people, "Digest", (), None, wait=False, seconds=None)
     assert "Held by a halt (Wrong list.)." in capsys.readouterr().out

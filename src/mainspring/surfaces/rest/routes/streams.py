@@ -252,7 +252,7 @@ ShownWorkspace = Annotated[
     UUID | None,
     Query(
         description="For a browser: the workspace that its page shows. The stream is refused "
-        "when the session looks at another one."
+        "when the session is for another one."
     ),
 ]
 
@@ -280,7 +280,7 @@ def routes(services: ApplicationServices) -> APIRouter:
         summary="Watch one run",
         response_class=StreamingResponse,
         responses=_stream(
-            "Events: output, step, run and at last end. Each id says how far you have been told."
+            "Events: output, step, run and at last end. Each id is the position in the stream."
         ),
     )
     @needs(Permission.READ)
