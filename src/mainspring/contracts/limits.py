@@ -67,7 +67,7 @@ class Limits:
     )
     losses: int = _limit(10, "losses", "Workers that died or were held up, without progress.")
     failures_in_row: int = _limit(5, "runs", "Failures after which an automation is paused.")
-    missed_moments: int = _limit(100, "firings", "Missed moments of a schedule that still fire.")
+    missed_moments: int = _limit(100, "firings", "Missed fire times of a schedule that still fire.")
     missed_records: int = _limit(1_000, "records", "Missed moments recorded one by one.")
     poll_seconds: int = _limit(60, "s", "The shortest interval of a poll trigger.")
     poll_items: int = _limit(2_000, "items", "Items that one look of a poll trigger may find.")
