@@ -127,7 +127,7 @@ CONFIG: Final[dict[str, Any]] = {
     ],
     "x-mainspring-anti-examples": [
         {"value": {}, "reason": "a question has a title"},
-        {"value": {"title": "x", "timeout_seconds": 1}, "reason": "nobody is that quick"},
+        {"value": {"title": "x", "timeout_seconds": 1}, "reason": "no one is that quick"},
         {"value": {"title": "x", "roles": ["viewer"]}, "reason": "a viewer decides nothing"},
     ],
 }

@@ -285,7 +285,7 @@ STEPS: Final[tuple[Step, ...]] = (
         ask=[
             {
                 "id": "hand_off",
-                "question": "It is saved and tried. Please look at it at admin_url, and activate "
+                "question": "It is saved and tried. Please review it at admin_url, and activate "
                 "it there.",
                 "skippable": True,
             }

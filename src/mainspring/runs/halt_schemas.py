@@ -111,7 +111,7 @@ HALT: Final = _object(
             "cancel": True,
         },
     ],
-    ({"scope": "workspace"}, "whoever finds it standing still wants to know why"),
+    ({"scope": "workspace"}, "a halt needs a reason"),
     ({"scope": "everything", "reason": "stop"}, "that is called workspace"),
     ({"scope": "workspace", "reason": " "}, "a blank says nothing"),
 )
@@ -156,7 +156,7 @@ HALT_RECIPE: Final = _object(
     {"recipe": _RECIPE, "reason": _REASON, "cancel": _CANCEL},
     ["recipe", "reason"],
     [{"recipe": "daily-digest", "reason": "Its mails are wrong."}],
-    ({"recipe": "daily-digest"}, "everybody who finds it standing still wants to know why"),
+    ({"recipe": "daily-digest"}, "a halt needs a reason"),
 )
 RELEASE_RECIPE: Final = _object(
     {"recipe": _RECIPE}, ["recipe"], [{"recipe": "daily-digest"}], ({}, "which recipe?")

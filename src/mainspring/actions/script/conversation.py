@@ -137,7 +137,7 @@ def process_ended_error(reason: str | None, exit_code: int, wall_seconds: float)
                 "The script used more memory than it may and was killed.",
                 code="script_memory",
                 retryable=False,
-                suggestion="Work on a part at a time, and let go of what is done.",
+                suggestion="Work on a part at a time, and release what is done.",
             )
         case "output":
             return LimitExceeded(

@@ -176,9 +176,7 @@ class GenerationConversation:
             return verdict.sketch
         self.refused.append(verdict.summary)
         if len(self.refused) >= MOST_ROUNDS:
-            self.gave_up = (
-                f"The model handed in {MOST_ROUNDS} definitions, and none of them could be taken."
-            )
+            self.gave_up = f"The model submitted {MOST_ROUNDS} definitions, and none was valid."
         head = _MEND.format(number=len(self.refused), most=MOST_ROUNDS)
         return LookupResult(
             f"{head}\n{self.marks.around('verdict', verdict.feedback)}", failed=True
@@ -199,7 +197,7 @@ class GenerationConversation:
     def _done(self, sketch: ProposalSketch) -> GenerationResult:
         rounds = len(self.refused) + 1
         note = "A model wrote this" + (
-            "." if rounds == 1 else f", after {rounds - 1} of its definitions had to be mended."
+            "." if rounds == 1 else f", after {rounds - 1} of its definitions had to be corrected."
         )
         return GenerationResult(sketch, rounds, tuple(self.refused), self.model, note)
 

@@ -372,7 +372,7 @@ async def make(
         return found, replace(making, cost_usd=_usd(bench.budget.spent))
     spent = _usd(bench.budget.spent)
     if made.sketch is None:
-        found, making = await _by_rules(bench, wish, f"{made.note} Rules made this instead.")
+        found, making = await _by_rules(bench, wish, f"{made.note} Rules generated this instead.")
         return found, replace(making, rounds=made.rounds, refused=made.refused, cost_usd=spent)
     by = ProposalOrigin("model", made.note, made.model, made.rounds, made.refused, spent)
     return made.sketch, by

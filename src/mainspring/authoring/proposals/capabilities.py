@@ -139,7 +139,7 @@ _PROPOSAL: Final[dict[str, Any]] = {
 }
 
 PROPOSAL: Final = build_object_schema(
-    WHOLE, list(WHOLE), [_PROPOSAL], [({"proposal_id": SOME_ID}, "a proposal is told whole")]
+    WHOLE, list(WHOLE), [_PROPOSAL], [({"proposal_id": SOME_ID}, "a proposal is returned whole")]
 )
 LISTED: Final = build_object_schema(
     {
@@ -166,7 +166,7 @@ REVIEWED: Final = build_object_schema(
     },
     ["questions", "problems", "review"],
     [{"questions": [], "problems": [], "review": _REVIEW}],
-    [({"review": {}}, "a review is told whole")],
+    [({"review": {}}, "a review is returned whole")],
 )
 
 

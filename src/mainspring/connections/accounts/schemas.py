@@ -264,7 +264,7 @@ CONNECTED: Final = build_object_schema(
     },
     ["integration", "sign_in_url", "note"],
     [{"integration": _GMAIL, "sign_in_url": None, "note": None}],
-    [({"integration": _GMAIL}, "it says whether somebody has to sign in")],
+    [({"integration": _GMAIL}, "it says whether someone has to sign in")],
 )
 ONE: Final = build_object_schema(
     {"integration": _NAME},
@@ -359,7 +359,7 @@ CLIENT_SET: Final = build_object_schema(
     },
     ["client", "redirect_url"],
     [{"client": _A_CLIENT, "redirect_url": _BACK}],
-    [({"client": {"provider": "google"}}, "it says as whom we are known")],
+    [({"client": {"provider": "google"}}, "it returns the client id")],
 )
 NOTHING: Final = build_object_schema(
     {}, [], [{}], [({"provider": "google"}, "there are no arguments")]

@@ -164,7 +164,7 @@ CONNECT: Final = build_object_schema(
     [
         ({"server_url": "https://notes.example/mcp"}, "nothing to call its tools by"),
         ({**_AWAY, "alias": "My Notes"}, "an alias stands in names"),
-        ({**_AWAY, "command": ["npx", "notes"]}, "nobody starts programs from here"),
+        ({**_AWAY, "command": ["npx", "notes"]}, "no one starts programs from here"),
         ({**_AWAY, "auth": "basic"}, "a way of signing in that is not known"),
     ],
 )
@@ -278,7 +278,7 @@ TOKEN: Final = build_object_schema(
     },
     ["connection_id", "token"],
     [{"connection_id": _SOME_ID, "token": "tok-0123456789"}],
-    [({"connection_id": _SOME_ID, "token": ""}, "an empty token lets nobody in")],
+    [({"connection_id": _SOME_ID, "token": ""}, "an empty token is not valid")],
 )
 SIGN_IN: Final = build_object_schema(
     {"sign_in_url": {**_TEXT, "description": "Open it in the browser where you are signed in."}},

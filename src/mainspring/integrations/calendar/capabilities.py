@@ -120,7 +120,7 @@ CREATE_INPUT: Final = build_object_schema(
         ),
         (
             {"summary": "x", "start": "2026-06-01", "end": "2026-06-02", "send_updates": True},
-            "it says who is told",
+            "it says who is notified",
         ),
     ],
 )

@@ -253,7 +253,7 @@ def _operation(github: GitHub, told: _OperationSpec) -> Operation:
             raise _too_many(f"{owner}/{repo}")
         return build_rows(found, told.row)
 
-    wrong = [({"limit": 0}, "none at all"), ({"no_such": 1}, "nobody knows this one")]
+    wrong = [({"limit": 0}, "none at all"), ({"no_such": 1}, "no one knows this one")]
     return Operation(
         f"github.{told.name}",
         told.says,

@@ -119,8 +119,8 @@ async def _person(linear: Linear, ctx: CallContext, named: str) -> str:
     for field in how:
         found = await linear.users(ctx, {field: {"eqIgnoreCase": named}})
         if found:
-            return _only(found, "/assignee", f"somebody called {named!r}")
-    raise _unknown("/assignee", f"somebody called {named!r}")
+            return _only(found, "/assignee", f"someone called {named!r}")
+    raise _unknown("/assignee", f"someone called {named!r}")
 
 
 async def _labels(linear: Linear, ctx: CallContext, team: str, named: list[str]) -> list[str]:

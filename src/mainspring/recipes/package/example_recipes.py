@@ -196,7 +196,7 @@ _BUNDLE: Final = _build_example(
         "members": [
             {"slug": "uptime-board", "min_version": "1.0.0"},
             {"slug": "uptime-check", "min_version": "1.0.0"},
-            {"slug": "stay-up", "min_version": "1.0.0", "reason": "Somebody looks at it."},
+            {"slug": "stay-up", "min_version": "1.0.0", "reason": "Someone looks at it."},
         ]
     },
 )

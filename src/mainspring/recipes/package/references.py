@@ -472,7 +472,7 @@ def build_stand_in_id(name: str) -> str:
 def build_stand_ins(document: Mapping[str, Any]) -> ReferenceValues:
     """Build stand-ins for an unvalidated document; unreadable parts are skipped."""
     installs = {
-        name: InstalledReference(build_stand_in_id(name), f"The {name} of somebody")
+        name: InstalledReference(build_stand_in_id(name), f"The {name} of someone")
         for entry in _iterate_objects(document.get("dependencies"))
         if isinstance(name := _get_entry_name(entry), str)
     }

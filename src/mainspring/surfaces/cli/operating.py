@@ -97,7 +97,7 @@ async def show_halts(context: CommandContext, screen: Screen) -> int:
     if screen.for_programs:
         screen.answer(found)
     elif found["halts"]:
-        heads = ("Halted", "Since", "By", "Held", "Under way", "Reason")
+        heads = ("Halted", "Since", "By", "Held", "Running", "Reason")
         rows = (
             (
                 one_line(_what(one), 60),
