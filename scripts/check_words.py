@@ -3,8 +3,9 @@
     python -m scripts.check_words [PATH ...] [--summary] [--strict]
 
 It reads Markdown (docs, README, CHANGELOG), command help and all texts in the Python sources, the
-texts of the recipes, and the strings of the web interface. It prints words to replace with their places,
-long sentences, and the reading ease of each page. It exits with 0 unless ``--strict`` is given.
+texts of the recipes, and the strings of the web interface. It prints words to replace with their
+places, long sentences, and the reading ease of each page. It exits with 0 unless ``--strict`` is
+given.
 """
 
 from __future__ import annotations

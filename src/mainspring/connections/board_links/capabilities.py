@@ -331,7 +331,7 @@ def _query(kinds: LinkableResources, limits: Limits, database: Database | None) 
     answer = {
         "kind": "github",
         "op": "github.list_open_prs",
-        "rows": [{"id": 1, "title": "Mend the clock"}],
+        "rows": [{"id": 1, "title": "Fix the clock"}],
         "count": 1,
         "cut": False,
         "left_out": 0,

@@ -56,7 +56,7 @@ _REF: Final[dict[str, Any]] = {
         [{"owner": "octo", "repo": "hello"}, {"owner": "octo", "name": "hello"}],
         [
             ({"owner": "octo"}, "which of their repositories"),
-            ({"repo": "octo/hello"}, "the owner stands apart"),
+            ({"repo": "octo/hello"}, "the owner is a separate field"),
             ({"owner": "octo", "repo": "../x"}, "no repository is called so"),
         ],
     ),

@@ -196,7 +196,7 @@ _BUNDLE: Final = _build_example(
         "members": [
             {"slug": "uptime-board", "min_version": "1.0.0"},
             {"slug": "uptime-check", "min_version": "1.0.0"},
-            {"slug": "stay-up", "min_version": "1.0.0", "reason": "Someone looks at it."},
+            {"slug": "stay-up", "min_version": "1.0.0", "reason": "Someone reviews it."},
         ]
     },
 )
@@ -470,7 +470,7 @@ _MEANING: Final = (
     ),
     _build_semantic_anti_example("a hidden grant", "/grants", _GOOD["grants"][1:], "hidden_grant"),
     _build_semantic_anti_example(
-        "a grant narrower than what is asked for",
+        "a grant narrower than the requested one",
         "/grants/0/params/dataset",
         "default",
         "hidden_grant",
@@ -488,7 +488,7 @@ _MEANING: Final = (
         "a host that nothing reaches", "/hosts/1", "other.example.com", "unused_host"
     ),
     _build_semantic_anti_example(
-        "a template with a wider host than is told",
+        "a template with a wider host than declared",
         f"{_GRANTS}/1/params/hosts/1",
         "drop.example.net",
         "hidden_host",
@@ -584,7 +584,7 @@ _KINDS: Final = (
         schema=True,
     ),
     _build_kind_anti_example(
-        "a script stands alone",
+        "a script is a single file",
         "integration",
         {"script": {"source": "return 1;"}, "mapping": {}},
         "additional_properties",
@@ -616,7 +616,7 @@ _KINDS: Final = (
         schema=False,
     ),
     _build_kind_anti_example(
-        "a file beside a recipe that stands alone",
+        "a file next to a single-file recipe",
         "automation",
         {"script": {"source_file": "main.ts"}},
         "source_file_alone",

@@ -199,7 +199,7 @@ def master_key(settings: Settings) -> DoctorCheck:
         key = ask_command(settings.master_key_command)
         return DoctorCheck("master key", "ok", f"The key command answers the key {key.id}.")
     if read_key(settings.key_file) is None:
-        return DoctorCheck("master key", "ok", "It is made together with the first secret.")
+        return DoctorCheck("master key", "ok", "It is created with the first secret.")
     mode = settings.key_file.stat().st_mode & 0o777
     return DoctorCheck("master key", "ok", f"It can be read by its owner alone (mode {mode:04o}).")
 
@@ -280,7 +280,7 @@ def public_address(settings: Settings) -> DoctorCheck:
     from mainspring.surfaces.cli.server_presence import server_address
 
     shown = server_address(settings)
-    message = f"Links lead to {shown}."
+    message = f"Links use {shown}."
     if settings.public_url is None:
         if urlsplit(shown).hostname in _THIS_MACHINE_ALONE:
             return DoctorCheck("public address", "ok", f"{message[:-1]}, on this machine alone.")

@@ -281,7 +281,7 @@ def transactions(seen: DatabaseFacts) -> DoctorCheck:
 
 def dead_rows(seen: DatabaseFacts) -> DoctorCheck:
     if not seen.dead:
-        return DoctorCheck("dead rows", "ok", "They are cleared away in time.")
+        return DoctorCheck("dead rows", "ok", "They are removed in time.")
     named = ", ".join(f"{name} ({dead:,})" for name, dead in seen.dead.items())
     return DoctorCheck(
         "dead rows",
@@ -329,7 +329,7 @@ def backup(seen: DatabaseFacts, settings: Settings, now: datetime) -> DoctorChec
     last = last_backup(settings.home)
     if last is not None and now - last[0] < timedelta(days=_BACKUP_DAYS):
         return DoctorCheck("backup", "ok", f"The last was made at {date_time(last[0])}.")
-    message = "None was made here yet."
+    message = "No backup was created yet."
     if last is not None:
         message = f"The last was made {count((now - last[0]).days, 'day')} ago."
     oldest = [one.oldest_at for one in seen.size.groups if one.oldest_at is not None]
@@ -343,7 +343,7 @@ def exposure(settings: Settings) -> DoctorCheck:
     """Whether tokens may travel where others can read them."""
     secure = urlsplit(settings.public_url or "").scheme == "https"
     if is_loopback(settings.host):
-        return DoctorCheck("exposure", "ok", "The server listens to this machine alone.")
+        return DoctorCheck("exposure", "ok", "The server listens on this machine only.")
     if secure:
         return DoctorCheck(
             "exposure", "ok", f"It listens on {settings.host}, and others come by https."
