@@ -283,7 +283,7 @@ def public_address(settings: Settings) -> DoctorCheck:
     message = f"Links use {shown}."
     if settings.public_url is None:
         if urlsplit(shown).hostname in _THIS_MACHINE_ALONE:
-            return DoctorCheck("public address", "ok", f"{message[:-1]}, on this machine alone.")
+            return DoctorCheck("public address", "ok", f"{message[:-1]}, on this machine only.")
         return DoctorCheck("public address", "doubtful", message, _SET_PUBLIC_URL)
     if not is_web_address(settings.public_url):
         message = "MAINSPRING_PUBLIC_URL is not the address of a web server."
