@@ -29,7 +29,7 @@ from tests.kit.processes import wait_until
 
 PREFIX = "/api/v1"
 # Long enough for a machine under load; a fact that is there ends the wait at once.
-SOON = 500.0
+SOON = 120.0
 OVER = frozenset({"succeeded", "failed", "cancelled", "timed_out", "skipped", "dead"})
 
 Json = dict[str, Any]

