@@ -34,7 +34,7 @@ PAGES: Final = sorted((DOCS / "get-started").glob("*.md")) + sorted((DOCS / "gui
 # (tests/architecture/test_documented_commands.py) and do not run yet.
 NOT_YET: Final = frozenset(
     f"guides/{name}"
-    for name in ("approve-drafts", "describe-an-automation", "scripts", "sync-boards")
+    for name in ("approve-drafts", "describe-an-automation", "scripts")
 )
 
 
