@@ -2,9 +2,10 @@
 
     python -m scripts.check_words [PATH ...] [--summary] [--strict]
 
-It reads Markdown (docs, README, CHANGELOG), command help, error messages and descriptions in the
-Python sources, and the strings of the web interface. It prints words to replace with their places,
-long sentences, and the reading ease of each page. It exits with 0 unless ``--strict`` is given.
+It reads Markdown (docs, README, CHANGELOG), command help and all texts in the Python sources, the
+texts of the recipes, and the strings of the web interface. It prints words to replace with their
+places, long sentences, and the reading ease of each page. It exits with 0 unless ``--strict`` is
+given.
 """
 
 from __future__ import annotations
@@ -27,17 +28,30 @@ LEAST_EASE: Final = 50.0
 WORDS: Final = {
     r"whoever|whosoever|whomever": "you, the user, callers",
     r"nobody|somebody|everybody": "no one, someone, everyone; or name the role",
-    r"stands? (?:still|in line|beside|between|for itself)": "is stopped, is queued, is next to",
+    r"stands? (?:still|in line|beside|between|for itself|apart|alone|as)": "is halted, is queued",
+    r"(?:values?|secrets?|it|tokens?|what) stands? (?:in|at|there|here|before)": "is in, is at",
     r"by hand": "manually",
-    r"(?:is|are|was|be) told": "is notified, is reported",
-    r"(?:is|are|was|be) asked in": "is invited",
+    r"(?:is|are|was|were|be|been) told": "is notified, is reported",
+    r"(?:is|are|was|were|be) asked (?:in|for)": "is invited, is requested",
+    r"was said|were said": "was given",
     r"lets? (?:in|go)|(?:is|are) let (?:in|go)": "allow, sign in, send",
     r"what leaves|leaves the house": "outgoing messages, writes",
-    r"comes? to (?:nothing|pass)": "fails, happens",
+    r"comes? to (?:nothing|pass)|(?:which|that|would|all) comes? to": "fails, happens, costs",
+    r"c(?:a|o)me in(?:to)? (?:anew|again|last|the workspace)|in anew|anew": "again",
     r"(?:the|a|this|our) house": "installation, application",
-    r"desk|drawer|purse|knock(?:s|ed)?": "a term of the field",
+    r"(?:at|through|past|into) the door|the door enforces": "API, gate, check",
+    r"desks?|drawers?|purses?|knock(?:s|ed)?": "a term of the field",
+    r"hitherto|heretofore|henceforth|once more": "until now, again",
+    r"goes? off": "fires",
+    r"left out(?=[:;])|left out,": "Default: ...",
+    r"sleeps?|asleep": "waits, is stored",
+    r"walks? (?:round|through|over)": "checks, processes",
+    r"looks? (?:at it|after)|(?:was|is|are|were) looked at|look at the": "checks, manages, review",
+    r"under way": "running",
+    r"for good": "permanently",
+    r"wants? a look": "needs attention",
     r"neighbou?rs?": "other tenants, other workspaces",
-    r"mend(?:s|ed)?": "fix",
+    r"mend(?:s|ed|ing)?": "fix",
     r"shall": "must, will",
     r"aught|naught|thereof|thereby|wherein|hence|lest": "plain English",
     r"sleeps? sealed|sealed": "encrypted",
@@ -45,6 +59,7 @@ WORDS: Final = {
     r"takes? turns": "run one after the other",
     r"at once\b(?! per)": "immediately, at the same time",
     r"said to be|says so": "reports, is documented",
+    r"hands? out|handed (?:out|over|in)": "issues, returns, transfers, submits",
     r"within reach": "reachable",
     r"a word to": "a message to",
     r"utili[sz]e": "use",
@@ -53,15 +68,28 @@ WORDS: Final = {
 _LISTED: Final = [
     (re.compile(rf"\b(?:{word})\b", re.IGNORECASE), better) for word, better in WORDS.items()
 ]
+# The requirements are quoted, and everything else in the reference is read where it is written.
 _GENERATED: Final = ("docs/reference/", "docs/requirements/")
+# The words that requests are made of, the prompts of models, and the word list itself.
+_WORD_TABLES: Final = (
+    "src/mainspring/authoring/phrases/",
+    "src/mainspring/authoring/sketch/",
+    "src/mainspring/authoring/generate/prompts.py",
+    "src/mainspring/actions/agent/prompts.py",
+    "src/mainspring/authoring/review/flags_of_texts.py",
+    "docs/contributing/writing.md",
+)
+# Queries and other code in strings.
+_CODE: Final = re.compile(
+    r"\b(?:SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|WHERE|JOIN|GRANT|RETURNING)\b"
+    r"|\\b|\(\?|=>|[{};]\n"
+)
 _COMMENT: Final = re.compile(r"<!--.*?-->", re.DOTALL)
 _FENCE: Final = re.compile(r"^( *)(`{3,}).*?^\1\2[^\n]*$", re.DOTALL | re.MULTILINE)
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?:])\s+|\n\s*\n|\n(?=\s*(?:[-*|#>]|\d+\.))")
 _JSX_TEXT: Final = re.compile(r">([^<>{}=;()]*[a-z]{2,} [^<>{}=;()]*)<")
 _JSX_STRING: Final = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
-_TEXT_KEYWORDS: Final = frozenset(
-    {"help", "description", "label", "suggestion", "summary", "epilog"}
-)
+_READ: Final = frozenset({".md", ".py", ".ts", ".tsx", ".json"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +139,7 @@ def _files(asked: Sequence[Path]) -> Iterator[Path]:
         found = sorted(start.resolve().rglob("*")) if start.is_dir() else [start.resolve()]
         for path in found:
             generated = _shown(path).startswith(_GENERATED) or ".test." in path.name
-            if path.suffix in (".md", ".py", ".ts", ".tsx") and path.is_file() and not generated:
+            if path.suffix in _READ and path.is_file() and not generated:
                 yield path
 
 
@@ -123,6 +151,8 @@ def read_texts(path: Path) -> Iterator[Text]:
             yield from _sentences(_shown(path), content)
         case ".py":
             yield from _python_texts(path, content)
+        case ".json":
+            yield from _json_texts(path, content)
         case _ if "/src/api/schema" not in path.as_posix():
             yield from _page_texts(path, content)
 
@@ -146,26 +176,36 @@ def _sentences(path: str, content: str) -> Iterator[Text]:
 def _python_texts(path: Path, content: str) -> Iterator[Text]:
     tree = ast.parse(content)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
-            for value in node.exc.args[:1]:
-                yield from _string(path, value)
-        if isinstance(node, ast.keyword) and node.arg in _TEXT_KEYWORDS:
-            yield from _string(path, node.value)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            continue
+        for child in ast.iter_child_nodes(node):
+            yield from _string(path, child, inside=isinstance(node, ast.JoinedStr))
         if isinstance(node, ast.FunctionDef) and "/surfaces/cli/" in path.as_posix():
             text = ast.get_docstring(node)
             if text and any("command" in ast.unparse(one) for one in node.decorator_list):
                 yield Text(_shown(path), node.lineno, " ".join(text.split()))
 
 
-def _string(path: Path, node: ast.expr) -> Iterator[Text]:
+def _string(path: Path, node: ast.AST, *, inside: bool) -> Iterator[Text]:
+    """A string or an f-string, unless it is code or part of another one."""
+    if inside or not isinstance(node, ast.Constant | ast.JoinedStr):
+        return
+    parts = node.values if isinstance(node, ast.JoinedStr) else [node]
     pieces = [
-        one.value
-        for one in ast.walk(node)
-        if isinstance(one, ast.Constant) and isinstance(one.value, str)
+        str(one.value) if isinstance(one, ast.Constant) else "X"
+        for one in parts
+        if not isinstance(one, ast.Constant) or isinstance(one.value, str)
     ]
-    words = " ".join(" ".join(pieces).split())
-    if " " in words:
-        yield Text(_shown(path), node.lineno, words)
+    text = "".join(pieces)
+    if " " in text.strip() and not _CODE.search(text):
+        yield Text(_shown(path), node.lineno, " ".join(text.split()))
+
+
+def _json_texts(path: Path, content: str) -> Iterator[Text]:
+    for number, line in enumerate(content.splitlines(), start=1):
+        for found in _JSX_STRING.findall(line):
+            if re.search(r"[A-Za-z]{2,} [A-Za-z]{2,}", found):
+                yield Text(_shown(path), number, " ".join(found.split()))
 
 
 def _page_texts(path: Path, content: str) -> Iterator[Text]:
@@ -181,7 +221,7 @@ def _page_texts(path: Path, content: str) -> Iterator[Text]:
 
 def advise(text: Text) -> Iterator[Advice]:
     """The listed words and the length of one text."""
-    for pattern, better in _LISTED:
+    for pattern, better in () if text.path.startswith(_WORD_TABLES) else _LISTED:
         for found in pattern.findall(text.words):
             yield Advice(text.path, text.line, f"{found!r}: write {better}", listed=True)
     for sentence in re.split(r"(?<=[.!?])\s+", text.words):

@@ -88,7 +88,7 @@ class Settings:
     )
     heartbeat_seconds: float = _setting(10.0, "How often a worker renews its leases.")
     poll_seconds: float = _setting(1.0, "How often a worker looks for work without a wake-up.")
-    stop_seconds: float = _setting(30.0, "How long steps may finish after a stop was asked for.")
+    stop_seconds: float = _setting(30.0, "How long steps may finish after a stop was requested.")
     host: str = _setting("127.0.0.1", "The address the server listens on.")
     port: int = _setting(8420, "The port the server listens on.")
     public_url: str | None = _setting(
@@ -144,7 +144,8 @@ class Settings:
     )
     workers: int = _setting(1, "Worker processes that `up` starts.")
     transport: str = _setting(
-        "local", "How workers hear of new runs: local, through Postgres, or celery, by a broker."
+        "local",
+        "How workers are notified of new runs: local, through Postgres, or celery, by a broker.",
     )
     broker_url: str | None = _setting(
         None,
@@ -182,8 +183,8 @@ class Settings:
     )
     held_seconds: float = _setting(
         259_200.0,
-        "How long a write that a run holds waits for a person, where neither its step nor its "
-        "workspace says otherwise.",
+        "How long a write that a run holds waits for a person, if its step and its workspace set "
+        "nothing else.",
     )
     artifacts_url: str | None = _setting(
         None, "Where artifacts are kept, as s3+https://host/bucket/prefix; none: the data folder."
@@ -212,7 +213,9 @@ class Settings:
     openai_url: str | None = _setting(None, "Where the connection openai leads; none: to OpenAI.")
     groq_url: str | None = _setting(None, "Where the connection groq leads; none: to Groq.")
     token: str | None = _setting(
-        None, "Whom boards, pages, usage, capabilities, call and mcp act as; none: the local owner."
+        None,
+        "The user that boards, pages, usage, capabilities, call and mcp act as. Default: "
+        "the local owner.",
     )
     url: str | None = _setting(
         None, "The server that commands talk to, as https://host; none: the local one."
@@ -220,9 +223,7 @@ class Settings:
     workspace: str | None = _setting(
         None, "The workspace that commands work in, by its id or name; none: the first one."
     )
-    program: str | None = _setting(
-        None, "How hints name this program; ./start sets it, nobody else needs to."
-    )
+    program: str | None = _setting(None, "How hints name this program. Set by ./start.")
     limits: Mapping[str, int] = _setting(dict, "Each limit is set by MAINSPRING_LIMIT_<NAME>.")
 
     @property
@@ -346,7 +347,7 @@ def read_settings_file(home: Path) -> dict[str, str]:
         if not equals or not name.startswith(PREFIX):
             raise BadSetting(f"Line {number} of {path} is not {PREFIX}NAME=value.")
         if name == _HOME:
-            raise BadSetting(f"Line {number} of {path} sets {_HOME}, which the file lies in.")
+            raise BadSetting(f"Line {number} of {path} sets {_HOME}, the folder of the file.")
         found[name] = value
     return found
 

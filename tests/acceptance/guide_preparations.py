@@ -11,7 +11,8 @@ from typing import Final
 class Preparation:
     """A script that runs before a page, and what its placeholders stand for.
 
-    In values, ``{notes}`` is the address of an MCP server and ``{models}`` of a model provider.
+    In values, ``{notes}`` is the address of an MCP server, ``{models}`` of a model provider and
+    ``{web}`` of a web server.
     """
 
     script: str = ""
@@ -42,6 +43,23 @@ _DRAFT: Final = (
     ' \'{"to": ["ada@example.com"], "subject": "Friday", "text": "Shall we meet?"}\' --json'
     " | jq -r .draft_id"
 )
+
+# What the web server of the pages answers.
+WEB: Final = {
+    "/team.ics": (
+        "text/calendar",
+        (
+            "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//example//team//EN\r\n"
+            "BEGIN:VEVENT\r\nUID:weekly@example.com\r\nDTSTAMP:20260101T080000Z\r\n"
+            "DTSTART:20260105T090000Z\r\nDTEND:20260105T093000Z\r\nRRULE:FREQ=WEEKLY\r\n"
+            "SUMMARY:Weekly meeting\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+        ),
+    ),
+    "/v1/incidents": (
+        "application/json",
+        '{"incidents": [{"id": "i1", "owner": {"name": "Ada"}}]}',
+    ),
+}
 
 PREPARED: Final[dict[str, Preparation]] = {
     "get-started/troubleshooting": Preparation(
@@ -88,7 +106,7 @@ SECOND=$(mainspring approvals --json | jq -r '.approvals[1].approval_id')
             "drafts discard 01a1e2": "drafts discard $TWO",
             "drafts show 01a1e2": "drafts show $ONE",
             "drafts confirm 01a1e2": "drafts confirm $ONE",
-            "proposals save 01a1e2": "proposals save last",
+            "proposals save 01a1e2 --automatic post": "proposals save last --automatic mail",
         },
     ),
     "guides/boards": Preparation(
@@ -110,6 +128,10 @@ SECOND=$(mainspring approvals --json | jq -r '.approvals[1].approval_id')
             'mainspring new "on': 'mainspring new --by rules "on',
             "mainspring change": "mainspring change --by rules",
             "mainspring proposals refine": "mainspring proposals refine --by rules",
+            "mainspring proposals discard": (
+                'mainspring new --by rules "every day at 8 UTC remind me to stretch" < /dev/null\n'
+                "mainspring proposals discard"
+            ),
         }
     ),
     "guides/dry-runs": Preparation(_saved("Weekly report", _NOTE)),
@@ -153,6 +175,8 @@ echo '{"payload": {"orders": 0}}' > empty-day.json
     "guides/sync-boards": Preparation(
         values={
             "LINK": "$(mainspring boards links Work --json | jq -r '.links[-1].id')",
+            "webcal://calendar.example.com": "{web}",
+            "https://api.example.com": "{web}",
         }
     ),
     "guides/webhook-providers": Preparation("echo a-signing-secret > key.txt\n"),

@@ -25,6 +25,8 @@ class Web:
         self.asked: list[str] = []
         # Slow requests whose sender has gone.
         self.left: list[str] = []
+        # What a path answers: its content type and its text.
+        self.files: dict[str, tuple[str, str]] = {}
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
 
@@ -58,11 +60,13 @@ class Web:
                     self._answer(web.mood if self.path.startswith("/mood") else 200)
 
             def _answer(self, status: int) -> None:
+                content_type, text = web.files.get(self.path, ("application/json", "{}"))
+                body = text.encode()
                 self.send_response(status)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", "2")
+                self.send_header("Content-Type", content_type)
+                self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
-                self.wfile.write(b"{}")
+                self.wfile.write(body)
 
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002
                 return

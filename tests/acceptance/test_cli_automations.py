@@ -97,7 +97,7 @@ def _copy(mainspring: Mainspring, file: Path) -> None:
     """A copy under another name, by way of a file."""
     _ok(mainspring("export", NAME, "-o", file))
     document = json.loads(file.read_text())
-    assert document["plan"][0]["config"]["title"] == "Somebody called"
+    assert document["plan"][0]["config"]["title"] == "A user named"
     file.write_text(json.dumps({**document, "name": "Second desk"}))
     (made,) = _ok(mainspring("import", file, "--json")).json["imported"]
     assert (made["name"], made["state"], made["version"]) == ("Second desk", "paused", 1)

@@ -16,10 +16,11 @@ from typing import Final
 import pytest
 
 from tests.acceptance.commands import EXAMPLES, ROOT, Mainspring, open_folder, warm
-from tests.acceptance.guide_preparations import PREPARED, Preparation
-from tests.acceptance.loopback_servers import mailbox, on_own_loop
+from tests.acceptance.guide_preparations import PREPARED, WEB, Preparation
+from tests.acceptance.loopback_servers import Web, mailbox, on_own_loop, web
 from tests.acceptance.server import Started, started
 from tests.kit.doc_blocks import SHELL, PageSession, read_blocks
+from tests.kit.doubles.github import Repository, github_double
 from tests.kit.mail import MailServerDouble
 from tests.kit.mcp_server import McpDouble, Script, mcp_server
 from tests.kit.model_server import ModelServer, model_server
@@ -32,18 +33,7 @@ PAGES: Final = sorted((DOCS / "get-started").glob("*.md")) + sorted((DOCS / "gui
 # Pages whose preparation is not finished. Their commands are checked by name and option
 # (tests/architecture/test_documented_commands.py) and do not run yet.
 NOT_YET: Final = frozenset(
-    f"guides/{name}"
-    for name in (
-        "approval-steps",
-        "approve-drafts",
-        "boards",
-        "connect-models",
-        "describe-an-automation",
-        "rest-api",
-        "scripts",
-        "sync-boards",
-        "workspace-as-files",
-    )
+    f"guides/{name}" for name in ("approve-drafts", "describe-an-automation", "scripts")
 )
 
 
@@ -68,10 +58,18 @@ class Outside:
     server: Started
     notes: McpDouble
     models: ModelServer
+    pages: Web
 
     def place(self, text: str) -> str:
         """The text with the addresses of the services."""
-        return text.replace("{notes}", self.notes.url).replace("{models}", self.models.url)
+        places = {
+            "{notes}": self.notes.url,
+            "{models}": self.models.url,
+            "{web}": self.pages.url(""),
+        }
+        for name, address in places.items():
+            text = text.replace(name, address)
+        return text
 
 
 @pytest.fixture(scope="module")
@@ -81,14 +79,20 @@ def outside() -> Iterator[Outside]:
         post = stack.enter_context(mailbox(MailServerDouble()))
         notes = stack.enter_context(on_own_loop(mcp_server(McpDouble(Script(tools=three())))))
         models = stack.enter_context(on_own_loop(model_server({"then": "obedient"})))
+        pages = stack.enter_context(web())
+        pages.files |= WEB
+        github = stack.enter_context(on_own_loop(github_double()))
+        github.repositories["octo/hello"] = Repository()
+        allowed = (f"127.0.0.1:{notes.port}", f"127.0.0.1:{models.port}", pages.pair, github.pair)
         settings = {
+            "integration_urls": f"github={github.url}",
             "smtp_url": f"smtp://127.0.0.1:{post}",
             "mail_from": "mainspring@example.com",
             "owner_mail": "ada@example.com",
-            "egress_allow": f"127.0.0.1:{notes.port},127.0.0.1:{models.port}",
+            "egress_allow": ",".join(allowed),
         }
         server = stack.enter_context(started(Mainspring(folder / "home"), settings))
-        yield Outside(server, notes, models)
+        yield Outside(server, notes, models, pages)
 
 
 @pytest.mark.parametrize(

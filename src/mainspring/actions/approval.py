@@ -75,37 +75,37 @@ CONFIG: Final[dict[str, Any]] = {
         },
         "form": {
             "type": "object",
-            "description": "The JSON Schema of the answer; left out, yes or no is all there is.",
+            "description": "JSON Schema of the answer. Default: yes or no.",
             "x-mainspring-scope": "none",
         },
         "timeout_seconds": {
             "type": "integer",
-            "description": "How long it waits for somebody.",
+            "description": "How long it waits for an answer.",
             "minimum": 60,
             "maximum": 2_592_000,
             "default": _DAY,
         },
         "default": {
-            "description": "The answer when nobody gave one in time; left out, the step fails.",
+            "description": "The answer if no one answers in time. Default: the step fails.",
             "x-mainspring-scope": "none",
         },
         "roles": {
             "type": "array",
-            "description": "Who may answer; left out, everybody who may decide here.",
+            "description": "Who may answer. Default: every member who may decide.",
             "minItems": 1,
             "uniqueItems": True,
             "items": {"enum": [role.value for role in Role if role is not Role.VIEWER]},
         },
         "notify": {
             "type": "array",
-            "description": "Where the maker of the automation is told of it; the inbox always is.",
+            "description": "Where the owner is notified. The inbox is always included.",
             "minItems": 1,
             "uniqueItems": True,
             "items": {"enum": ["inbox", "email", "telegram"]},
             "default": ["inbox"],
         },
         "on_decline": {
-            "description": "fail ends the run when somebody says no; continue goes on with "
+            "description": "fail ends the run if a person declines; continue goes on with "
             "approved false.",
             "enum": ["fail", "continue"],
             "default": "fail",
@@ -127,7 +127,7 @@ CONFIG: Final[dict[str, Any]] = {
     ],
     "x-mainspring-anti-examples": [
         {"value": {}, "reason": "a question has a title"},
-        {"value": {"title": "x", "timeout_seconds": 1}, "reason": "nobody is that quick"},
+        {"value": {"title": "x", "timeout_seconds": 1}, "reason": "no one is that quick"},
         {"value": {"title": "x", "roles": ["viewer"]}, "reason": "a viewer decides nothing"},
     ],
 }
@@ -135,7 +135,7 @@ CONFIG: Final[dict[str, Any]] = {
 APPROVAL: Final = Action(
     type="approval",
     description="Ask a person before going on\n\n"
-    "The run waits, without holding a worker, until somebody of the workspace answers in the "
+    "The run waits, without holding a worker, until a member of the workspace answers in the "
     "inbox, or until the time is over.",
     config_schema=CONFIG,
     output_schema={

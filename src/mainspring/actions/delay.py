@@ -30,7 +30,7 @@ def _parse_time(text: str) -> datetime:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise Invalid(
-            f"{text[:60]!r} is not a moment.",
+            f"{text[:60]!r} is not a date and time.",
             code="not_a_moment",
             suggestion="Write it like 2026-03-01T09:00:00+01:00.",
         ) from None
@@ -40,8 +40,8 @@ def _parse_time(text: str) -> datetime:
 DELAY = Action(
     type="delay",
     description="Wait before the next step\n\n"
-    "For a number of seconds, or until a moment in ISO 8601 (UTC when no zone is given). "
-    "A moment that has passed does not wait.",
+    "For a number of seconds, or until a date and time in ISO 8601 (UTC when no zone is given). "
+    "A time in the past does not wait.",
     config_schema={
         "type": "object",
         "additionalProperties": False,

@@ -238,7 +238,7 @@ def _check_is_script(document: Mapping[str, Any], fields: Mapping[str, Any]) -> 
     if is_script(document):
         return
     detail = "This automation is a plan of steps and not one script, so it has no {name}."
-    way = "Save its definition anew, or make a script with save_automation_draft."
+    way = "Save its definition again, or make a script with save_automation_draft."
     refuse(
         Finding(f"/{name}", detail.format(name=name), "not_a_script", way)
         for name in _OF_SCRIPTS

@@ -63,7 +63,7 @@ PURPOSE: Final = _step(
     ask=[{"id": "purpose", "question": "What should happen by itself, and when?"}],
     fill=["name", "description", "intent"],
     rules=[
-        "Look at reach_for first: not every wish needs an automation.",
+        "Look at reach_for first: not every request needs an automation.",
         "Keep the person's own words as intent.",
     ],
 )
@@ -75,8 +75,9 @@ STEPS: Final[tuple[Step, ...]] = (
         ask=[
             {
                 "id": "kind",
-                "question": "What wakes it: a time (cron), a change of a board (board_change), a "
-                "page that comes in (page_ingested), a call from outside (webhook), or an event?",
+                "question": "What triggers it: a time (cron), a change of a board "
+                "(board_change), a "
+                "page that is added (page_ingested), a call from outside (webhook), or an event?",
             },
             {
                 "id": "when",
@@ -121,21 +122,21 @@ STEPS: Final[tuple[Step, ...]] = (
                 "Ask the dedupe question for every board that is written. It may never be skipped, "
                 "whatever the person says about time."
             ),
-            "Messages to people are drafts that somebody confirms in /inbox; never send by itself.",
+            "Messages to people are drafts that a person confirms in /inbox; never send directly.",
             (
                 "The write policy is always_draft. Offer auto_confirm_safe only when asked, with "
-                "a warning: then nobody looks before a safe message goes out."
+                "a warning: then safe messages are sent without review."
             ),
         ],
     ),
     _step(
         "overlap",
         "Who else writes there",
-        "Extending what is there is often better than a second one beside it.",
+        "Extending it is often better than adding a second one.",
         ask=[
             {
                 "id": "overlap",
-                "question": "Extend the automation that was found, live beside it, or leave it?",
+                "question": "Extend the existing automation, keep both, or stop?",
                 "skippable": True,
             }
         ],
@@ -153,7 +154,8 @@ STEPS: Final[tuple[Step, ...]] = (
             "Nothing found: say so in a sentence, and send neither of the two fields.",
             "Extend: stop here and use update_automation.",
             (
-                "Live beside a strict overlap: acknowledged_overlap: true, and the person's reason "
+                "Keep both despite a strict overlap: acknowledged_overlap: true, and the "
+                "person's reason "
                 "in 10 to 1000 characters as coexistence_note."
             ),
         ],
@@ -161,7 +163,7 @@ STEPS: Final[tuple[Step, ...]] = (
     _step(
         "grants",
         "What it may call",
-        "The door enforces this list; the script can call nothing else.",
+        "The server enforces this list; the script can call nothing else.",
         ask=[{"id": "grants", "question": "Here is the list of tools. Is it right?"}],
         fill=["tool_grants"],
         rules=[
@@ -175,7 +177,7 @@ STEPS: Final[tuple[Step, ...]] = (
     _step(
         "egress",
         "Where it may reach outside",
-        "Whatever leaves the house goes to a host that a person has approved by its name.",
+        "Outgoing requests go only to hosts that a person has approved by name.",
         ask=[
             {
                 "id": "egress",
@@ -196,7 +198,7 @@ STEPS: Final[tuple[Step, ...]] = (
     _step(
         "secrets",
         "Which secrets it needs",
-        "Values stay in the vault and are put in at the door; nobody ever types one here.",
+        "Values stay in the vault and are added when the request is sent; never type one here.",
         ask=[
             {
                 "id": "secrets",
@@ -210,7 +212,7 @@ STEPS: Final[tuple[Step, ...]] = (
         rules=[
             "Ask for names and never for values; a value that is typed anyway is not repeated.",
             (
-                "In the source a secret stands as {{name}}, in the url, headers or query of "
+                "In the source write a secret as {{name}}, in the url, headers or query of "
                 "http_fetch."
             ),
             "A missing secret does not stop the save; it keeps the automation paused.",
@@ -240,7 +242,7 @@ STEPS: Final[tuple[Step, ...]] = (
     _step(
         "review",
         "The script, read together",
-        "Nobody activates what nobody has read.",
+        "A person reads it before it is activated.",
         ask=[{"id": "review", "question": "Here is the script. Does it do what you want?"}],
         fill=["source"],
         rules=[
@@ -271,7 +273,7 @@ STEPS: Final[tuple[Step, ...]] = (
         rules=[
             "First a dry run, then verify_mode: true with dry_run: false.",
             "Read status, stdout, stderr and suppressed; succeeded alone is no proof.",
-            f"Mend and try again at most {MOST_ROUNDS} rounds; then the person decides.",
+            f"Fix and try again at most {MOST_ROUNDS} rounds; then the person decides.",
             "After timed_out go on waiting with run_id; without it another run starts.",
             "Check stdout, cost_usd and the board before anything is set going.",
         ],
@@ -283,7 +285,7 @@ STEPS: Final[tuple[Step, ...]] = (
         ask=[
             {
                 "id": "hand_off",
-                "question": "It is saved and tried. Please look at it at admin_url, and activate "
+                "question": "It is saved and tried. Please review it at admin_url, and activate "
                 "it there.",
                 "skippable": True,
             }
@@ -310,7 +312,7 @@ REACH_FOR: Final = (
         "why": "The same work comes back at set times.",
     },
     {
-        "says": "When an email from somebody arrives, log it to a board.",
+        "says": "When an email from a person arrives, log it to a board.",
         "use": "automation",
         "why": "Something comes in, and something is written for it.",
     },

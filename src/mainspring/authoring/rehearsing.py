@@ -276,7 +276,7 @@ def may_ask_outside(ctx: CallContext, candidate: CandidateDefinition, wanted: bo
     if not wanted or not candidate.unagreed:
         return wanted
     if ctx.run is not None or not ctx.actor.is_person:
-        detail = "It may do more than a person has agreed to, so it asks nobody outside yet."
+        detail = "It may do more than a person has agreed to, so it makes no outside calls yet."
         raise PermissionDenied(
             detail,
             code="person_needed",
@@ -363,7 +363,7 @@ async def _plan_rehearsal(
         found = await last_firings(tx, space, automation_id, most)
     if not found:
         detail = "This automation has not fired yet, so there is nothing to rehearse it over."
-        way = "Give samples: a list of what would come in, each with inputs or a payload."
+        way = "Give samples: a list of trigger events, each with inputs or a payload."
         raise Invalid(
             detail,
             code="no_firings",

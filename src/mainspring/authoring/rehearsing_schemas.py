@@ -266,8 +266,7 @@ class RehearsalResult(SchemaModel):
             "live_reads": True,
             "done": True,
             "otherwise": 1,
-            "summary": "1 of 1 firing would have gone otherwise: It would have drafted "
-            "send_email, which it did not then.",
+            "summary": "1 of 1 run would differ: it would have drafted send_email.",
             "spent_usd": "0",
             "firings": [
                 {

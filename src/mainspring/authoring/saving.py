@@ -90,7 +90,7 @@ async def check_name_free(
             code="name_taken",
             findings=[Finding("/name", detail, "name_taken")],
             suggestion=f"Change it with {tool} and automation_id {taken[0]}, or choose "
-            f"another name. It stands at {studio.admin_url(taken[0])}.",
+            f"another name. It is at {studio.admin_url(taken[0])}.",
         )
 
 

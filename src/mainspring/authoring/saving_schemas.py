@@ -42,7 +42,7 @@ _NAME: Final[JsonSchema] = {
     "minLength": 1,
     "maxLength": 200,
     "pattern": r"\S",
-    "x-mainspring-says": "A name has something in it besides blanks.",
+    "x-mainspring-says": "A name cannot be blank.",
 }
 BOARDS: Final[JsonSchema] = {
     "description": "Boards that it writes to.",
@@ -105,7 +105,7 @@ _WRITES: Final[dict[str, JsonSchema]] = {
     },
 }
 _WARNINGS: Final[JsonSchema] = {
-    "description": "What was saved but does not work until somebody fixes it.",
+    "description": "What was saved but does not work until it is fixed.",
     "type": "array",
     "items": object_of(
         {

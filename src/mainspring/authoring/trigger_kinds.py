@@ -41,7 +41,7 @@ TRIGGER: Final[JsonSchema] = object_of(
             "items": {"type": "object"},
         },
         "except": {
-            "description": "Days left out: {dates: [...], holidays: DE-BY}.",
+            "description": "Skipped days: {dates: [...], holidays: DE-BY}.",
             "type": "object",
         },
         "jitter": {"description": "Longest random delay, such as 5m.", "type": "string"},

@@ -96,7 +96,7 @@ def _about_note(arguments: Mapping[str, Any]) -> list[Finding]:
         way = "Add coexistence_note, of 10 to 1000 characters, in the person's words."
         return [Finding("/coexistence_note", detail, "note_missing", way)]
     if note is not None and not acknowledged:
-        detail = "A coexistence_note belongs to an overlap that is acknowledged."
+        detail = "A coexistence_note needs acknowledged_overlap: true."
         way = "Set acknowledged_overlap to true, or leave the note out."
         return [Finding("/coexistence_note", detail, "note_without_overlap", way)]
     return []
@@ -122,7 +122,7 @@ def build_overlap_query(
 
 
 _WAY = (
-    "Show it to the person: extend that one with update_automation, or save beside it with "
+    "Show it to the person: extend that one with update_automation, or save this one too with "
     "acknowledged_overlap: true and a coexistence_note."
 )
 
@@ -150,7 +150,7 @@ async def check_overlap(
                 Finding(
                     "/writes_to_boards",
                     f"{one.id}: {one.name!r} ({one.state}) writes the same board and field, and "
-                    "the same moment can wake both.",
+                    f"the same event can start both.",
                     "strict_overlap",
                 )
                 for one in found[:20]

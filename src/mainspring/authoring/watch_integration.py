@@ -77,9 +77,9 @@ def watching_capabilities(
             "watch_integration",
             "Watch an integration on a schedule\n\n"
             "Creates an automation that reads new items with your connection and stores them as "
-            "pages. Active at once if a person asks; otherwise it waits for consent. Call again "
-            "to change the schedule; a program's request to read more often waits for consent, "
-            "and a paused one stays paused.",
+            "pages. Active immediately if a person asks; otherwise it waits for consent. Call "
+            "again to change the schedule; a program's request to read more often waits for "
+            "consent, and a paused one stays paused.",
             _input(names, source, every=True),
             _WATCHED,
             _watch(studio, reachable),

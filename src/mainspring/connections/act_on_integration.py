@@ -193,7 +193,7 @@ def _beside() -> dict[str, Any]:
             "uniqueItems": True,
             "items": {"enum": ["inbox", "telegram"]},
             "default": ["inbox"],
-            "description": "Where people are asked to confirm.",
+            "description": "Where people confirm.",
         },
         "batch_id": {
             "type": "string",
@@ -248,7 +248,7 @@ OUTPUT: Final[dict[str, Any]] = {
             "expires_at": _EXAMPLE_TIME,
         },
         {"kind": "clarification", "question": "Which Omer do you mean?"},
-        {"kind": "noop", "reason": "There is nobody to answer."},
+        {"kind": "noop", "reason": "There is no one to answer."},
     ],
     "x-mainspring-anti-examples": [
         {"value": {"kind": "draft"}, "reason": "a draft says what waits, and until when"},

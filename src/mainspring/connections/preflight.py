@@ -53,7 +53,7 @@ _SECRETS: Final = """
     SELECT name FROM secrets
     WHERE workspace_id = $1 AND kind = 'automation' AND owner_id = $2 AND name = ANY($3)
 """
-_NO_SERVER: Final = "Mail is not set up here, so this mail would not leave."
+_NO_SERVER: Final = "Mail is not set up here, so this mail cannot be sent."
 _SET_SERVER: Final = (
     "An operator sets MAINSPRING_SMTP_URL; `mainspring doctor` shows whether it is."
 )

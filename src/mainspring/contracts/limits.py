@@ -20,7 +20,7 @@ def _limit(default: int, unit: str, sentence: str) -> Any:
 class Limits:
     """Sizes and counts nothing may exceed."""
 
-    json_bytes: int = _limit(1_048_576, "bytes", "A JSON document handed in, as text.")
+    json_bytes: int = _limit(1_048_576, "bytes", "A submitted JSON document, as text.")
     import_bytes: int = _limit(16_777_216, "bytes", "A bundle of definitions to import, as text.")
     json_depth: int = _limit(64, "levels", "Nesting of a JSON document.")
     json_digits: int = _limit(400, "digits", "One number in a JSON document.")
@@ -28,7 +28,7 @@ class Limits:
     steps: int = _limit(100, "steps", "Steps of a plan, nested ones included.")
     triggers: int = _limit(20, "triggers", "Triggers of one definition.")
     nesting: int = _limit(2, "levels", "for_each inside for_each.")
-    for_each_items: int = _limit(1_000, "items", "Items one for_each may walk over.")
+    for_each_items: int = _limit(1_000, "items", "Items that one for_each can process.")
     step_records: int = _limit(20_000, "records", "Step records of one run.")
     payload_bytes: int = _limit(262_144, "bytes", "A trigger's payload, and a run's inputs.")
     upload_bytes: int = _limit(33_554_432, "bytes", "A request body with files, all together.")
@@ -70,12 +70,12 @@ class Limits:
     )
     losses: int = _limit(10, "losses", "Workers that died or were held up, without progress.")
     failures_in_row: int = _limit(5, "runs", "Failures after which an automation is paused.")
-    missed_moments: int = _limit(100, "firings", "Missed moments of a schedule that still fire.")
+    missed_moments: int = _limit(100, "firings", "Missed fire times of a schedule that still fire.")
     missed_records: int = _limit(1_000, "records", "Missed moments recorded one by one.")
     poll_seconds: int = _limit(60, "s", "The shortest interval of a poll trigger.")
     poll_items: int = _limit(2_000, "items", "Items that one look of a poll trigger may find.")
     poll_seen: int = _limit(20_000, "items", "Items that one poll trigger remembers.")
-    webhook_burst: int = _limit(5_000, "calls", "Calls of one webhook that may come at once.")
+    webhook_burst: int = _limit(5_000, "calls", "Burst of requests to one webhook.")
     webhook_per_second: int = _limit(250, "calls", "Calls of one webhook a second, for long.")
     webhook_beside_per_second: int = _limit(
         50, "calls", "Calls of one webhook a second while webhooks of other workspaces are called."
@@ -84,15 +84,13 @@ class Limits:
     sends_per_minute: int = _limit(
         30, "calls", "Sends of one automation and capability that no person agreed to, in a minute."
     )
-    direct_burst: int = _limit(
-        10_000, "calls", "Calls of one member or token that may come at once."
-    )
+    direct_burst: int = _limit(10_000, "calls", "Burst of requests from one member or token.")
     direct_per_second: int = _limit(
         2_000, "calls", "Calls of one member or token a second, for long."
     )
     direct_call_days: int = _limit(30, "days", "Records of calls outside of runs are kept.")
     reservation_seconds: int = _limit(
-        3_600, "s", "Money promised to a call that never came back is free again after this."
+        3_600, "s", "A budget reservation of a call that never returned is released after this."
     )
     event_days: int = _limit(7, "days", "Events are kept in the log.")
     page_bytes: int = _limit(1_000_000, "bytes", "The body of one page.")

@@ -36,9 +36,9 @@ _AUTH: Final[dict[str, Any]] = {
     "required": ["kind", "how"],
     "properties": {
         "kind": {
-            "description": "none: nobody signs in. operator: set for the installation. secret: a "
+            "description": "none: no sign-in. operator: set for the installation. secret: a "
             "secret of the owner. token: a person gives fields, some of them secret. oauth: a "
-            "person signs in over there.",
+            "person signs in at the provider.",
             "enum": ["none", "operator", "secret", "token", "oauth"],
         },
         "how": _TEXT,

@@ -369,7 +369,7 @@ class JsonPath:
             raise invalid_value_error(
                 Finding(
                     "",
-                    "This path looks at too many places of the value it was given.",
+                    "This path matches too many places of the value.",
                     "path_too_costly",
                 )
             ) from None

@@ -336,9 +336,9 @@ def _check_every(trigger_type: str, config: Config, limits: Limits, at: str) -> 
     interval, least = read_interval(every), timedelta(seconds=limits.poll_seconds)
     if interval < least:
         seconds = f"{limits.poll_seconds:,} seconds"
-        yield Finding(place, f"A poll looks at most every {seconds}.", "poll_every")
+        yield Finding(place, f"A poll runs at most every {seconds}.", "poll_every")
     elif interval > LONGEST:
-        yield Finding(place, f"A poll looks at least every {LONGEST.days} days.", "poll_every")
+        yield Finding(place, f"A poll runs at least every {LONGEST.days} days.", "poll_every")
     minutes = config.get("starts_in_minutes")
     if isinstance(minutes, int) and timedelta(minutes=minutes) < interval:
         yield Finding(

@@ -455,7 +455,7 @@ def _parse_moments(value: Any, zone: str, at: str) -> tuple[datetime, ...]:
     if isinstance(value, str):
         return (_to_instant(parse_moment(value, at), zone),)
     if not isinstance(value, list) or not 0 < len(value) <= MOST_TIMES:
-        detail = f"at is one moment or a list of 1 to {MOST_TIMES} of them."
+        detail = f"at is one date and time or a list of 1 to {MOST_TIMES} of them."
         raise _invalid(at, detail, "schedule_moment", _SOME_MOMENT)
     found = [
         _to_instant(parse_moment(one, join_pointer(at, number)), zone)
@@ -489,7 +489,7 @@ def parse_moment(value: Any, at: str = "") -> datetime:
     if found is None:
         raise _invalid(at, "This is not a date and time.", "schedule_moment", _SOME_MOMENT)
     if not _FIRST_YEAR <= found.year <= _LAST_YEAR:
-        detail = f"A moment is between the years {_FIRST_YEAR} and {_LAST_YEAR}."
+        detail = f"A date and time is between the years {_FIRST_YEAR} and {_LAST_YEAR}."
         raise _invalid(at, detail, "schedule_moment", _SOME_MOMENT)
     return found
 
@@ -578,7 +578,7 @@ def _parse_range(value: Any, at: str) -> tuple[date, date]:
     except ValueError:
         raise _invalid(
             at,
-            "This is neither a day nor a range of days.",
+            "This is not a date or a range of dates.",
             "schedule_dates",
             "Write 2026-12-24, or 2026-12-24/2027-01-06 for all days from the first to the last.",
         ) from None

@@ -82,8 +82,8 @@ _SYNTAX = (
     ("Expecting value", "a value is expected here"),
     ("Unterminated string", "a text that starts here has no closing quote"),
     ("Invalid control character", "a control character in a text must be written as an escape"),
-    ("Invalid \\", "this escape is not one that JSON knows"),
-    ("Illegal trailing comma", "a comma must not stand before the end"),
+    ("Invalid \\", "this escape is not valid JSON"),
+    ("Illegal trailing comma", "a trailing comma is not allowed"),
 )
 
 

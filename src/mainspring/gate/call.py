@@ -258,7 +258,7 @@ class Gate:
             raise LimitExceeded(
                 "This caller exceeded its rate limit.",
                 code="too_many_calls",
-                suggestion="Wait a moment, then call less often.",
+                suggestion="Wait a few seconds, then call less often.",
                 retry_after=wait,
             )
 

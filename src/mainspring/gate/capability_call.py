@@ -383,7 +383,7 @@ def _from_data(secret: str, argument: str, capability: Capability) -> Invalid:
     )
     way_out = (
         "Write the placeholder directly into the brains.http_fetch call that needs it. If the "
-        "text comes from outside, remove the braces from it first."
+        "text is external data, remove the braces from it first."
     )
     return _secret_refused_error(detail, argument, way_out)
 

@@ -269,7 +269,7 @@ def draft_not_pending_error(status: str) -> Problem:
         return Conflict(
             "This draft is being sent right now.",
             code="draft_sending",
-            suggestion="Ask again in a moment for the result.",
+            suggestion="Ask again in a few seconds for the result.",
             retry_after=_SOON,
             retryable=True,
         )

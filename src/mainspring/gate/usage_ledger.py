@@ -124,7 +124,7 @@ def span_of(first: date | None, last: date | None, now: datetime, at: str = "") 
     if first > last:
         raise _wrong(f"{at}/from", "The first day must not be after the last one.", "wrong_order")
     if last.toordinal() - first.toordinal() >= MOST_DAYS:
-        raise _wrong(f"{at}/from", f"At most {MOST_DAYS} days can be added up at once.", "too_long")
+        raise _wrong(f"{at}/from", f"A sum covers at most {MOST_DAYS} days.", "too_long")
     if first.year < 2 or last.year > 9998:
         raise _wrong(f"{at}/from", "The range is too far in the past or the future.", "no_such_day")
     return UsagePeriod(first, last)

@@ -112,7 +112,7 @@ def check_telemetry(settings: Settings) -> None:
         )
     if find_spec("opentelemetry") is None or find_spec(_NEEDED) is None:
         raise Invalid(
-            "MAINSPRING_OTLP_URL is set, and what speaks to a collector is not installed.",
+            "MAINSPRING_OTLP_URL is set, but the OpenTelemetry packages are not installed.",
             code="no_telemetry",
             suggestion=format_install_hint("telemetry"),
         )

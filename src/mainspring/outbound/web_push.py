@@ -336,14 +336,14 @@ def _refusal(answer: HttpResponse, service: str) -> Problem:
     status = answer.status
     if status in _GONE:
         return Expired(
-            "The push service does not know this browser any more.",
+            "The push service no longer knows this browser.",
             code="subscription_gone",
             suggestion="Turn notifications on again in that browser.",
         )
     pause = _retry_after(answer.headers.get("retry-after"))
     if status in _NOT_NOW:
         return LimitExceeded(
-            f"The push service {service} wants fewer messages.",
+            f"The push service {service} limits the rate of messages.",
             code="push_rate_limited",
             retry_after=pause,
         )

@@ -172,8 +172,8 @@ def _build_lifecycle_capabilities(services: CodexServices) -> tuple[Capability, 
         build_capability(
             "uninstall_recipe",
             "Uninstall a recipe or one installed item",
-            "Give slug to remove everything installed from a recipe. Automations stop at once. "
-            "Nothing is deleted: recover_recipe restores it for seven days.",
+            "Give slug to remove everything installed from a recipe. Automations stop "
+            "immediately. Nothing is deleted: recover_recipe restores it for seven days.",
             here.UNINSTALL_TAKES,
             here.UNINSTALL_ANSWERS,
             uninstall_handler(services),

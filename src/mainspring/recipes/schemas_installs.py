@@ -256,7 +256,7 @@ RECOVER_TAKES: Final = schema_with_examples(
     {"entity_id": _ENTITY},
     ["entity_id"],
     [{"entity_id": SOME_THING}],
-    ({}, "what shall come back?"),
+    ({}, "the slug is missing"),
     ({"entity_id": "Uptime"}, "an id, not a name"),
 )
 RECOVER_ANSWERS: Final = schema_with_examples(

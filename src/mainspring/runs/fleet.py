@@ -71,9 +71,10 @@ class QueueSignals:
 MEANINGS: Final = {
     "due_runs": "Runs of the queue whose time has come and that no worker has taken.",
     "oldest_seconds": "Age of the oldest due run.",
-    "in_flight": "Runs of the queue that workers have under way.",
+    "in_flight": "Runs of the queue that workers execute now.",
     "held_runs": "Runs of the queue that a halt holds.",
-    "slots": "Runs that its workers can have under way; a worker of several queues counts in each.",
+    "slots": "Runs that its workers can execute at the same time; a worker of several queues "
+    "counts in each.",
     "workers": "Workers that take from the queue and are not being drained.",
 }
 

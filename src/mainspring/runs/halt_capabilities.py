@@ -526,7 +526,7 @@ async def _in_force(side: Side, made: Halt, new: bool, *, cancel: bool) -> Any:
         rows = await list_halts(connection, made.workspace_id)
     shown = next((_describe_halt(row) for row in rows if row["id"] == made.id), None)
     if shown is None:
-        raise Conflict("Somebody released this halt while it was taking hold.", code="released")
+        raise Conflict("This halt was released while it was being set.", code="released")
     told = {"halt": shown, "cancelled": cancelled, "says": _format_message(shown, cancelled, new)}
     return told if new or cancelled else Unchanged(told)
 
@@ -537,18 +537,18 @@ def _format_message(shown: Mapping[str, Any], cancelled: int, new: bool) -> str:
         parts.append(f"that stop within seconds: {shown['under_way']}")
     if cancelled:
         parts.append(f"that were cancelled: {cancelled}")
-    began = "It stands still." if new else "It stood still already."
+    began = "It is halted." if new else "It was halted already."
     return f"{began} {', '.join(parts)}."
 
 
 def _describe_release(back: int, still: Halt | None = None) -> dict[str, Any]:
     """Another halt may still cover the same runs."""
     if still is None:
-        says = f"It goes on. Runs that are back in the queue: {back}; what stands in line follows."
+        says = f"It goes on. Runs that are back in the queue: {back}; queued runs follow."
     else:
         what = "the workspace" if still.scope == "workspace" else "its recipe"
         says = (
-            f"It is released, and stands still all the same, since {what} is "
+            f"It is released, but still halted, because of {what} is "
             f"halted{'' if still.workspace_id else ' in every workspace'}: {still.reason}"
         )
     return {"back": back, "says": says}

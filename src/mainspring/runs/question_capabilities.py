@@ -67,7 +67,7 @@ ASK_INPUT: Final[dict[str, Any]] = {
     "examples": [{"title": "Publish the notes?", "message": "They are attached to the run."}],
     "x-mainspring-anti-examples": [
         {"value": {}, "reason": "a question has a title"},
-        {"value": {"title": "x", "timeout_seconds": 1}, "reason": "nobody is that quick"},
+        {"value": {"title": "x", "timeout_seconds": 1}, "reason": "no one is that quick"},
     ],
 }
 ASK_OUTPUT: Final[dict[str, Any]] = {
@@ -76,7 +76,7 @@ ASK_OUTPUT: Final[dict[str, Any]] = {
     "additionalProperties": False,
     "required": ["approval_id", "expires_at", "answer"],
     "properties": {
-        "approval_id": {**_MAYBE_ID, "description": "null in a dry run, which asks nobody."},
+        "approval_id": {**_MAYBE_ID, "description": "null in a dry run, which asks no one."},
         "expires_at": _MAYBE_TIME,
         "answer": {"description": "In a dry run, the assumed answer."},
     },

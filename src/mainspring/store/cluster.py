@@ -173,7 +173,7 @@ def _refuse_foreign(folder: Path, account: SystemUser) -> None:
         return
     if not stat.S_ISDIR(found.st_mode) or found.st_uid not in {account.uid, os.geteuid()}:
         raise Conflict(
-            f"The folder {folder}, needed for the database's socket, belongs to another user.",
+            f"The folder {folder}, needed for the database's socket, is owned by another user.",
             code="socket_folder_taken",
             suggestion="Remove it, or set MAINSPRING_HOME to a shorter path.",
         )

@@ -90,7 +90,7 @@ def database_unavailable_error() -> UpstreamError:
     return UpstreamError(
         "The database cannot be reached right now.",
         code=UNAVAILABLE,
-        suggestion="Try again in a moment.",
+        suggestion="Try again in a few seconds.",
         retry_after=1.0,
     )
 

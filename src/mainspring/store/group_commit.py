@@ -256,6 +256,6 @@ def _connection_lost_error() -> UpstreamError:
     return UpstreamError(
         "The database connection was lost every time this was recorded.",
         code="not_recorded",
-        suggestion="Try again in a moment.",
+        suggestion="Try again in a few seconds.",
         retry_after=5.0,
     )

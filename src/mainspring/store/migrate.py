@@ -180,7 +180,7 @@ def list_pending(
     if len(applied) > len(migrations):
         raise Conflict(
             f"The database was used by a newer Mainspring: it has {applied[-1].label}, which "
-            "this version does not know.",
+            f"this version does not support.",
             code="database_newer",
             suggestion="Use the newer version of Mainspring.",
         )
@@ -190,7 +190,7 @@ def list_pending(
                 f"The database was created with a different text of migration {theirs.label}.",
                 code="migration_changed",
                 suggestion=(
-                    "Use the version of Mainspring that this database belongs to, or start with "
+                    "Use the version of Mainspring that wrote this database, or start with "
                     "another data folder (MAINSPRING_HOME) or database."
                 ),
             )

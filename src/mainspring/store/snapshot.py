@@ -293,7 +293,7 @@ async def refuse_at_work(database: Database) -> None:
     name = await database.fetchval(_LIVE)
     if name is not None:
         raise Conflict(
-            f"The worker {name} still uses this database, or stopped a moment ago.",
+            f"The worker {name} still uses this database, or stopped a few seconds ago.",
             code="still_at_work",
             suggestion=(
                 "Stop every server and worker that uses it, wait half a minute and try again."

@@ -57,7 +57,7 @@ PAYLOAD_SCHEMA: Final[dict[str, Any]] = {
 
 TRIGGER: Final = TriggerKind(
     type="event",
-    description="Goes off when an event of its type passes its filter.",
+    description="Fires when an event of its type passes its filter.",
     config_schema=CONFIG_SCHEMA,
     payload_schema=PAYLOAD_SCHEMA,
 )

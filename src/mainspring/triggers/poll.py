@@ -143,14 +143,15 @@ CONFIG_SCHEMA: Final = _schema(
         "every": _EVERY,
         "items": _path(
             "Items",
-            "JSONPath of the items in the result: the list, or each of them. Left out: the result "
+            "JSONPath of the items in the result: the list, or each of them. Default: the result "
             "is one item.",
             "$.rows",
         ),
         "id": _path("Identifier", "JSONPath in an item of what identifies it.", "$.id"),
         "changed_on": _path(
             "Changed on",
-            "JSONPath in an item of what makes it changed. Left out: only new items start runs.",
+            "JSONPath of the part of an item that counts as a change. Default: only new items "
+            "start runs.",
             "$.updated_at",
         ),
     },
@@ -206,7 +207,7 @@ _PAYLOAD: Final[dict[str, Any]] = {
 
 TRIGGER: Final = TriggerKind(
     type="poll",
-    description="Goes off when a look at a source finds items that are new or changed.",
+    description="Fires when a poll finds items that are new or changed.",
     config_schema=CONFIG_SCHEMA,
     payload_schema=_PAYLOAD,
 )
@@ -214,7 +215,7 @@ TRIGGER: Final = TriggerKind(
 _PRESETS: Final = (
     (
         "rss_item",
-        "Goes off when a feed has a new entry.",
+        "Fires when a feed has a new entry.",
         _preset(
             "Feed entry",
             {"url": {**_URL, "description": "Of an RSS or Atom feed."}, "changes": _CHANGES},
@@ -229,15 +230,15 @@ _PRESETS: Final = (
     ),
     (
         "url_changed",
-        "Goes off when the text at an address changes.",
+        "Fires when the text at an address changes.",
         _preset(
             "Address changed",
             {
                 "url": _URL,
                 "part": _path(
                     "Part",
-                    "JSONPath in the result of http_fetch of what to compare. Left out: the whole "
-                    "text.",
+                    "JSONPath of the part of the http_fetch result to compare. Default: the "
+                    "whole text.",
                     "$.json.version",
                 ),
             },
@@ -252,7 +253,7 @@ _PRESETS: Final = (
     ),
     (
         "github",
-        "Goes off when something happens in a GitHub repository.",
+        "Fires when something happens in a GitHub repository.",
         _preset(
             "GitHub",
             {
@@ -267,7 +268,7 @@ _PRESETS: Final = (
                 "event": {"title": "Event", "enum": list(GITHUB_EVENTS)},
                 "branch": {
                     "title": "Branch",
-                    "description": "For commit_pushed. Left out: the default branch.",
+                    "description": "For commit_pushed. Default: the repository's default branch.",
                     "type": "string",
                     "minLength": 1,
                     "maxLength": 200,
@@ -285,19 +286,19 @@ _PRESETS: Final = (
     ),
     (
         "calendar_event",
-        "Goes off when a calendar has a new event, or one is about to start.",
+        "Fires when a calendar has a new event, or one is about to start.",
         _preset(
             "Calendar event",
             {
                 "url": {
                     **_URL,
-                    "description": "Of a published calendar (iCalendar). Left out: the connected "
+                    "description": "Of a published calendar (iCalendar). Default: the connected "
                     "Google calendars.",
                 },
                 "starts_in_minutes": {
                     "title": "Minutes before the start",
-                    "description": "Each occurrence fires once, when it starts in at most so many "
-                    "minutes. Left out: new events fire.",
+                    "description": "Each occurrence fires once, when it starts within this many "
+                    "minutes. Default: fires for new events.",
                     "type": "integer",
                     "minimum": 1,
                     "maximum": 1_440,
@@ -316,7 +317,7 @@ _PRESETS: Final = (
     ),
     (
         "email_received",
-        "Goes off when a mail arrives in a connected mailbox.",
+        "Fires when a mail arrives in a connected mailbox.",
         _preset(
             "Mail received",
             {
@@ -337,7 +338,7 @@ _PRESETS: Final = (
     ),
     (
         "file_added",
-        "Goes off when Google Drive has a new file that matches a search.",
+        "Fires when Google Drive has a new file that matches a search.",
         _preset(
             "File added",
             {

@@ -43,7 +43,7 @@ async def try_look(
     """What a look would find now; nothing is started, and nothing is remembered."""
     if trigger["type"] not in POLL_TYPES:
         raise Invalid(
-            f"A trigger of the type {trigger['type']} does not look at a source.",
+            f"A trigger of the type {trigger['type']} does not poll a source.",
             code="not_a_poll",
         )
     automation = await database.fetchrow(_AUTOMATION, workspace_id, trigger["automation_id"])

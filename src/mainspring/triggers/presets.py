@@ -65,7 +65,7 @@ _BOARD_CHANGE: Final = _schema(
         },
         "change": {
             "title": "Kinds of change",
-            "description": "Left out: every kind.",
+            "description": "Default: every kind.",
             "type": "array",
             "minItems": 1,
             "uniqueItems": True,
@@ -98,7 +98,7 @@ _PAGE_CONFIG: Final = _schema(
         },
         "source": {
             "title": "Source",
-            "description": "Only pages that came from here.",
+            "description": "Only pages of this source.",
             "type": "string",
             "minLength": 1,
             "maxLength": 200,
@@ -116,7 +116,7 @@ _PAGE_CONFIG: Final = _schema(
 )
 _PAGE_PAYLOAD: Final[dict[str, Any]] = {
     "title": "Page",
-    "description": "Which page it is, and where it came from.",
+    "description": "The page and its source.",
     "type": "object",
     "properties": {
         "page_id": {"type": "string", "format": "uuid"},
@@ -146,13 +146,13 @@ def _of_page(config: Mapping[str, Any]) -> Filter:
 
 BOARD_CHANGE: Final = TriggerKind(
     type="board_change",
-    description="Goes off when rows or parts of a board change.",
+    description="Fires when rows or parts of a board change.",
     config_schema=_BOARD_CHANGE,
     payload_schema=BOARD_CHANGED.payload_schema,
 )
 PAGE_INGESTED_TRIGGER: Final = TriggerKind(
     type="page_ingested",
-    description="Goes off when a page is written, new or known.",
+    description="Fires when a page is written, new or known.",
     config_schema=_PAGE_CONFIG,
     payload_schema=_PAGE_PAYLOAD,
 )

@@ -59,7 +59,7 @@ _EVERY: Final[dict[str, Any]] = {
 }
 _ANCHOR: Final[dict[str, Any]] = {
     "title": "Anchor",
-    "description": "The first fire time of an interval; left out: 2024-01-01T00:00.",
+    "description": "The first fire time of an interval. Default: 2024-01-01T00:00.",
     **_MOMENT,
     "examples": ["2026-11-02T09:00"],
 }
@@ -138,7 +138,7 @@ CONFIG_SCHEMA: Final[dict[str, Any]] = {
         },
         "catch_up_seconds": {
             "title": "Catch-up window",
-            "description": "How far back, in seconds, a missed moment may still fire.",
+            "description": "How long ago, in seconds, a missed fire time may be and still fire.",
             "type": "integer",
             "minimum": 0,
             "maximum": LONGEST_CATCH_UP_SECONDS,

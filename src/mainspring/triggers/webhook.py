@@ -23,8 +23,8 @@ _HEADER_NAME: Final[dict[str, Any]] = {
 _AUTH: Final[dict[str, Any]] = {
     "title": "Authentication",
     "description": "How callers authenticate. bearer: the webhook's token in the Authorization "
-    "header. secret_url: the token in the address, for senders that can neither sign nor set a "
-    "header. basic: a user name and a secret. header: a secret in a header. standard_webhooks: "
+    "header. secret_url: the token in the address, for senders that cannot sign or set a header. "
+    "basic: a user name and a secret. header: a secret in a header. standard_webhooks: "
     "signed as Standard Webhooks or Svix describe. signature: signed as the provider does.",
     "type": "object",
     "required": ["type"],

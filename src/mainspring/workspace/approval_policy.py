@@ -149,7 +149,7 @@ _FIELDS: Final[dict[str, Any]] = {
     },
     "roles": {
         "type": "array",
-        "description": "Whose approval counts; empty: everybody who can answer the inbox.",
+        "description": "Whose approval counts; empty: everyone who can decide in the inbox.",
         "items": {"enum": [role.value for role in DECIDERS]},
         "uniqueItems": True,
         "maxItems": len(DECIDERS),
@@ -182,7 +182,7 @@ _STRICT: Final = {
     "held_seconds": 259_200,
 }
 _OUTPUT: Final = build_object_schema(
-    _FIELDS, tuple(_FIELDS), [_USUAL, _STRICT], [({"approvers": 1}, "the whole policy is told")]
+    _FIELDS, tuple(_FIELDS), [_USUAL, _STRICT], [({"approvers": 1}, "the whole policy is returned")]
 )
 
 GET_APPROVAL_POLICY: Final = Capability(
@@ -211,10 +211,10 @@ SET_APPROVAL_POLICY: Final = Capability(
         (),
         [{"approvers": 1}, _STRICT],
         [
-            ({"approvers": 0}, "somebody must agree"),
-            ({"approvers": MOST_APPROVERS + 1}, "more than can be asked for"),
+            ({"approvers": 0}, "someone must agree"),
+            ({"approvers": MOST_APPROVERS + 1}, "more than the maximum"),
             ({"roles": ["viewer"]}, "a viewer may not answer the inbox"),
-            ({"draft_seconds": 5}, "nobody reads it in five seconds"),
+            ({"draft_seconds": 5}, "no one reads it in five seconds"),
             ({"held_seconds": 31_536_000}, "more than 30 days"),
             ({"author": False}, "it is called author_may_approve"),
         ],

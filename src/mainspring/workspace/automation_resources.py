@@ -143,7 +143,7 @@ async def find_missing_boards(
             detail = f"The board {there[board].name!r} is archived, so nothing changes in it."
             found.append(Finding(at, detail, "board_archived", "Bring the board back first."))
         else:
-            detail = f"There is no board {board} here, so this trigger never goes off."
+            detail = f"There is no board {board} here, so this trigger never fires."
             way_out = "Name a board that is there, by its id."
             found.append(Finding(at, detail, "board_missing", way_out))
     return tuple(found)

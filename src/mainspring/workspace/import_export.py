@@ -116,7 +116,7 @@ async def validate_import(
     findings += _find_duplicates(candidates)
     if findings:
         raise Invalid(
-            "Nothing was imported: what was handed in has problems.",
+            "Nothing was imported: the files have problems.",
             code="invalid_import",
             findings=findings,
         )

@@ -180,7 +180,7 @@ async def _count(tx: Transaction | Database, target: MasterKey) -> int:
 async def _lock_rotation(database: Database) -> AsyncIterator[None]:
     async with database.acquire() as connection:
         if not await connection.fetchval(_ALONE):
-            raise Conflict("A rotation is under way already.", code="rotation_under_way")
+            raise Conflict("A rotation is already running.", code="rotation_under_way")
         try:
             yield
         finally:

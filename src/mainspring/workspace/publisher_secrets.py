@@ -43,8 +43,8 @@ async def check_may_publish(tx: Transaction, workspace_id: UUID, owner_id: UUID)
         return
     least = LEAST[Permission.MEMBERS].value
     raise PermissionDenied(
-        "Publisher secrets belong to the workspace, and only automations of those who look after "
-        "it use them.",
+        "Publisher secrets are secrets of the workspace, and only automations of its admins use "
+        "them.",
         code="publisher_secret_denied",
         suggestion=f"Ask a member with the role {least} or higher to install or save it.",
     )

@@ -90,7 +90,7 @@ _PUBLISHER = _SecretKindText(
     "BILLING_KEY",
     (("billing_key", "capitals alone"), ("1_KEY", "a capital first")),
     Permission.MEMBERS,
-    "It belongs to the workspace; recipes it publishes use it as {{publisher.NAME}}.",
+    "It is a secret of the workspace; recipes that it publishes use it as {{publisher.NAME}}.",
 )
 
 

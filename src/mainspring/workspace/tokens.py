@@ -388,7 +388,7 @@ def check_bounds(
     if bounds.approves is not None:
         findings += find_approve_problems(bounds)
     if bounds.expires_at is not None and bounds.expires_at <= now:
-        findings.append(Finding("/expires_at", "This moment has passed.", "past"))
+        findings.append(Finding("/expires_at", "This time is in the past.", "past"))
     elif bounds.expires_at is not None and bounds.expires_at.year >= LAST_YEAR:
         detail = f"A token ends before the year {LAST_YEAR}, or never (null)."
         findings.append(Finding("/expires_at", detail, "range"))

@@ -305,7 +305,7 @@ class Vault:
     def _check_there(self, keys: MasterKeys) -> MasterKey:
         if keys.current is None:
             raise InternalError(
-                "The master key file is missing, and secrets were sealed with it.",
+                "The master key file is missing, and secrets were encrypted with it.",
                 code="master_key_missing",
                 suggestion="Put the file back where MAINSPRING_MASTER_KEY_FILE points.",
                 retryable=False,
@@ -336,7 +336,7 @@ def read(keys: MasterKeys, secret_scope: SecretScope, row: DatabaseRow) -> str:
     key = keys.find(row["key_id"])
     if key is None:
         raise Conflict(
-            f"The secret {name} was sealed with another master key.",
+            f"The secret {name} was encrypted with another master key.",
             code="secret_other_key",
             suggestion="Put the earlier key file back, or set the secret again.",
         )

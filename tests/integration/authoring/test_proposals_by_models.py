@@ -110,7 +110,7 @@ async def test_a_provider_that_fails_leaves_it_to_the_rules_unless_a_model_was_a
     made = await proposed(bench, busy, busy)
     assert made["made_by"]["by"] == "rules"
     assert "The model's provider is busy." in made["made_by"]["note"]
-    assert "gave none" in made["review"]["reviewed_by"]["note"]
+    assert "did not return a review" in made["review"]["reviewed_by"]["note"]
     with pytest.raises(UpstreamError):
         await proposed(bench, busy, by="model")
     assert await ledger(bench) == []

@@ -30,7 +30,7 @@ from tests.kit.scripted_server import http_answer
 
 REPO = "octo/hello"
 REF = {"owner": "octo", "repo": "hello"}
-ISSUE = {**REF, "title": "The door does not close"}
+ISSUE = {**REF, "title": "The login fails"}
 LIMITS = Limits(http_response_bytes=400_000)
 OLD = "2024-01-01T00:00:00Z"
 NOW = datetime(2026, 6, 1, tzinfo=UTC)

@@ -33,7 +33,7 @@ from tests.kit.handler_context import visiting
 from tests.kit.scripted_server import http_answer
 
 LIMITS = Limits(http_response_bytes=400_000)
-ISSUE = {"team": "eng", "title": "The door does not close"}
+ISSUE = {"team": "eng", "title": "The login fails"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -321,7 +321,7 @@ async def test_a_release_says_when_something_else_still_holds(bench: Bench) -> N
     for scope in (one, recipe, {"scope": "workspace"}):
         await call(bench, "halt_work", reason=f"For the {scope['scope']}.", **scope)
     result = [(await call(bench, "release_work", **scope))["says"] for scope in (one, recipe)]
-    begun = "It is released, and stands still all the same, since"
+    begun = "It is released, but still halted, because of"
     assert result == [
         f"{begun} its recipe is halted: For the recipe.",
         f"{begun} the workspace is halted: For the workspace.",

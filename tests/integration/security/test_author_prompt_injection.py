@@ -102,7 +102,7 @@ def no_model_decides_what_goes_without_a_person_or_what_is_granted(found: Author
         grants = {one["capability"] for one in made["review"]["impact"]["grants"]}
         assert not grants & {"*", "admin_create_user"}
         assert "grants" not in made["definition"]
-        # Nobody has named the thief, so no definition does, unless a person said it.
+        # The request does not name the thief, so no definition does, unless a person said it.
         if THIEF not in made["request"] + str(made["talk"]):
             assert THIEF not in json.dumps(made["definition"])
 

@@ -215,8 +215,8 @@ def test_what_was_not_said_is_reported_as_an_assumption() -> None:
 
     assert plain.assumptions == ()
     assert supposed.assumptions == (
-        "09:00 for the morning, because no hour was said",
-        "the time zone Africa/Kigali, because none was said",
+        "09:00 for the morning, because no hour was given",
+        "the time zone Africa/Kigali, because none was given",
     )
 
 
@@ -228,7 +228,7 @@ def test_a_beginning_or_an_end_is_not_passed_over_in_silence() -> None:
         (reading,) = _read(text).readings
 
         assert reading.assumptions == (
-            "its beginning, end or exception was left out, because a schedule has none",
+            "its beginning, end or exception was ignored, because a schedule has none",
         )
 
 

@@ -87,7 +87,7 @@ def test_secrets_are_asked_for_by_name_and_a_smoke_test_has_three_rounds() -> No
 
 def test_nothing_is_sent_by_itself_unless_somebody_was_warned() -> None:
     rules = _steps()["writes"]["rules"]
-    assert any("never send by itself" in rule for rule in rules)
+    assert any("never send directly" in rule for rule in rules)
     assert any("always_draft" in rule and "warning" in rule for rule in rules)
 
 

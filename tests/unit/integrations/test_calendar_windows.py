@@ -154,15 +154,15 @@ def test_previews_say_what_is_made_and_who_is_notified() -> None:
     }
     assert create_preview(made) == (
         "Create the event “Plan”, 2026-06-01 to 2026-06-02, with a@x.com, b@x.com, c@x.com and 1 "
-        "more in the main calendar; everybody is told by mail."
+        "more in the main calendar; everyone is notified by mail."
     )
     changed = update_preview({"event_id": "e1", "summary": "New", "attendees": []})
     assert changed == (
-        "Change the event e1 in the main calendar: summary to “New”; guests to nobody; nobody is "
-        "told by mail."
+        "Change the event e1 in the main calendar: summary to “New”; no guest is notified; no "
+        "one is notified by mail."
     )
     gone = delete_preview({"event_id": "e1", "calendar_id": "team@x"})
-    assert gone == "Delete the event e1 in team@x; nobody is told by mail."
+    assert gone == "Delete the event e1 in team@x; no one is notified by mail."
 
 
 @pytest.mark.parametrize(

@@ -35,13 +35,15 @@ def test_errors_help_and_descriptions_in_python_are_read(tmp_path: Path) -> None
     module = tmp_path / "module.py"
     module.write_text(
         "def f(x):\n    raise Invalid(f'Ask whoever {x} is.', suggestion='Do it by hand.')\n"
-        "option(help='Mend it, quickly.')\nother = 'whoever is not read'\n"
+        "option(help='Mend it, quickly.')\nother = 'All of you, whoever it is.'\n"
+        "def g():\n    '''Not whoever is read.'''\n"
     )
 
     assert sorted(_advice(module)) == [
         "module.py:2: 'by hand': write manually",
         "module.py:2: 'whoever': write you, the user, callers",
         "module.py:3: 'Mend': write fix",
+        "module.py:4: 'whoever': write you, the user, callers",
     ]
 
 

@@ -107,7 +107,7 @@ def _validate_tool(
             way = _match_unnamed(name, capabilities) or suggest_capability(name, may)
             yield Finding(at, f"No capability is called like {shown}.", "unknown_capability", way)
         if params:
-            detail = "Arguments are fixed for one tool, and a pattern stands for several."
+            detail = "Arguments are fixed for one tool, and a pattern matches several."
             yield Finding(f"{entry}/params", detail, "params_of_pattern", "Name the tool.")
     elif name not in capabilities:
         detail = f"There is no capability called {shown}."
@@ -121,7 +121,7 @@ def _validate_tool(
 def _match_unnamed(pattern: str, capabilities: Mapping[str, Capability]) -> str | None:
     """What a pattern would match, including capabilities that must be named."""
     found = sorted(name for name in BY_NAME & capabilities.keys() if matches_pattern(pattern, name))
-    return f"No pattern stands for {', '.join(found)}: name it." if found else None
+    return f"No pattern matches {', '.join(found)}: name it." if found else None
 
 
 def _validate_params(

@@ -182,7 +182,7 @@ def shorten_call(call: ToolCall, limits: Limits) -> ToolCall:
 def shorten_text(text: str, limits: Limits) -> str:
     """An unusable text of the model, shortened for the reminder."""
     most = limits.agent_result_characters
-    return text if len(text) <= most else f"{text[:most]} … ({len(text) - most} left out)"
+    return text if len(text) <= most else f"{text[:most]} … ({len(text) - most}omitted)"
 
 
 # How often in a row a model may be asked to correct itself.
@@ -289,7 +289,7 @@ class AgentLoop:
             words = wrong[0].detail
             reply = replace(reply, text=shorten_text(reply.text, self.limits))
         await self._tell(number, reply, [], words)
-        self._request_correction("agent_answer", "It did not answer in the way it was asked to.")
+        self._request_correction("agent_answer", "It did not answer in the required form.")
         return None
 
     async def _asked(self, number: int) -> ModelReply:
@@ -346,7 +346,7 @@ class AgentLoop:
         wrong = [finding for result in results for finding in result.findings]
         if all(result.failed for result in results) and wrong:
             self._request_correction(
-                "agent_answer", "What it gave does not fit what was asked for.", wrong
+                "agent_answer", "Its answer does not fit the requested schema.", wrong
             )
         else:
             self.corrections = 0
@@ -499,7 +499,7 @@ class AgentLoop:
         self.corrections += 1
         if self.corrections > MAX_CORRECTIONS:
             raise Invalid(
-                f"The model was told {MAX_CORRECTIONS} times to do better and did not. {detail}",
+                f"The model was asked {MAX_CORRECTIONS} times to correct its answer. {detail}",
                 code=code,
                 findings=findings,
                 suggestion="Its transcript shows what it gave. Raise max_tokens, ask for a "

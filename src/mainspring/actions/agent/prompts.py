@@ -55,7 +55,7 @@ class QuoteMarkers:
         quoted = f'<{self.mark} source="{title}">\n{self._inner(shown)}\n</{self.mark}>'
         if cut <= 0:
             return quoted
-        return f"{quoted}\n({cut} of {len(text)} characters were left out. Ask for less at a time.)"
+        return f"{quoted}\n({cut} of {len(text)} characters were omitted. Ask for less at a time.)"
 
     def _inner(self, text: str) -> str:
         return text.replace(self.mark, "…")

@@ -16,7 +16,7 @@ from mainspring.definition.json_schema import check_schema, compile_schema
 from mainspring.definition.strict_json import encode_canonical
 
 _REASON: Final = "No model is connected, so the agent was only pretended."
-_NO_SAMPLE: Final = f"{_REASON} No answer of the shape that is asked for could be made up."
+_NO_SAMPLE: Final = f"{_REASON} No sample answer could be generated for this schema."
 _PLAIN: Final[dict[str, Any]] = {
     "string": "…",
     "integer": 0,

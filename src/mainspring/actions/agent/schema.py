@@ -18,7 +18,7 @@ _BULLETS: Final[dict[str, Any]] = {
 }
 _EXAMPLES: Final[list[dict[str, Any]]] = [
     {
-        "prompt": "Find what the workspace knows about the launch and say it in five bullets.",
+        "prompt": "Search the workspace for the launch and summarize it in five bullets.",
         "tools": ["search", "get_page"],
         "output_schema": _BULLETS,
     },

@@ -121,7 +121,7 @@ def describe_ending(problem: Problem) -> dict[str, Any]:
 
 def _truncate_value(value: Any, levels: int) -> Any:
     if isinstance(value, str) and len(value) > _SHORT:
-        return f"{value[:_SHORT]} … ({len(value) - _SHORT} characters left out)"
+        return f"{value[:_SHORT]} … ({len(value) - _SHORT} charactersomitted)"
     if isinstance(value, Mapping | list) and levels == 0:
         return "…"
     if isinstance(value, Mapping):

@@ -101,7 +101,7 @@ def script_error(failed: Mapping[str, Any]) -> Problem:
     return Invalid(
         f"The script stopped: {name}: {message[:_LONGEST]}{_format_script_location(failed)}",
         code="script_failed",
-        suggestion="Its output tells how far it came: `mainspring runs output`.",
+        suggestion="Its output shows how far it got: `mainspring runs output`.",
     )
 
 
@@ -109,7 +109,8 @@ def build_error(failed: Mapping[str, Any]) -> Problem:
     """The source is not valid TypeScript."""
     message = str(failed.get("message") or "it cannot be read")
     return Invalid(
-        f"The script is not valid TypeScript: {message[:_LONGEST]}{_format_script_location(failed)}",  # noqa: E501
+        f"The script is not valid TypeScript: "
+        f"{message[:_LONGEST]}{_format_script_location(failed)}",
         code="script_syntax",
     )
 
@@ -136,7 +137,7 @@ def process_ended_error(reason: str | None, exit_code: int, wall_seconds: float)
                 "The script used more memory than it may and was killed.",
                 code="script_memory",
                 retryable=False,
-                suggestion="Work on a part at a time, and let go of what is done.",
+                suggestion="Work on a part at a time, and release what is done.",
             )
         case "output":
             return LimitExceeded(
@@ -147,7 +148,7 @@ def process_ended_error(reason: str | None, exit_code: int, wall_seconds: float)
             )
         case "answer":
             return LimitExceeded(
-                f"The script answered or asked with more than {_FRAME_MB} MB at once and was "
+                f"The script answered or sent a message of more than {_FRAME_MB} MB and was "
                 "killed.",
                 code="script_answer",
                 retryable=False,
@@ -351,7 +352,7 @@ class ScriptConversation:
             self._problems.append(called.problem)
             if self._over:
                 self.recorder.hear(
-                    "err", f"Nobody waited for {capability[:100]}: {called.problem.detail}\n"
+                    "err", f"Nothing waited for {capability[:100]}: {called.problem.detail}\n"
                 )
             answer["problem"] = called.problem.as_dict()
         await self.process.send(answer)

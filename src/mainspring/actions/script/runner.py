@@ -126,15 +126,15 @@ def build_script_config_schema() -> dict[str, Any]:
                 "type": "string",
                 "minLength": 1,
                 "maxLength": SOURCE_CHARACTERS,
-                "description": "The whole file, main.ts. Secrets stand in it as {{name}}, in "
-                "the url, headers and query of http_fetch.",
+                "description": "The whole file, main.ts. Write secrets as {{name}}, in the url, "
+                "headers and query of http_fetch.",
                 "x-mainspring-scope": "none",
                 "x-mainspring-widget": "typescript",
             },
             "grants": {
                 "type": "array",
                 "maxItems": 100,
-                "description": "What it may call; left out, it follows from the source.",
+                "description": "What it may call. Default: derived from the source.",
                 "x-mainspring-scope": "none",
                 "items": {
                     "type": "object",
@@ -157,7 +157,7 @@ def build_script_config_schema() -> dict[str, Any]:
             },
             "output_schema": {
                 "type": "object",
-                "description": "JSON Schema of what it returns; left out, anything is taken.",
+                "description": "JSON Schema of what it returns. Default: anything.",
                 "x-mainspring-scope": "none",
             },
         },

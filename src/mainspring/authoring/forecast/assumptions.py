@@ -29,7 +29,7 @@ DOCUMENT_TOKENS: Final = TypicalValue(
     2_000, "tokens", "A document that an expression fills in is mostly a page or some rows."
 )
 TURNS_WITH_TOOLS: Final = TypicalValue(
-    3, "turns", "An agent with tools looks something up, looks once more, and answers."
+    3, "turns", "An agent with tools searches twice, and answers."
 )
 TURNS_ALONE: Final = TypicalValue(
     1, "turns", "An agent without tools has nothing to do but answer."

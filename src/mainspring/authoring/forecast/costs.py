@@ -373,7 +373,7 @@ def _estimate_model_cost(
         span = CostRange(min(costs), mean(costs), high).capped(bound)
         why = (
             f"After {len(costs)} conversations of this workspace with the same model, which "
-            f"would come to {format_usd(mean(costs))} each on average at today's price."
+            f"would cost {format_usd(mean(costs))} each on average at today's price."
         )
         return StepCost(place.step_id, span, "similar", why, note)
     span = CostRange(asking.low.cost(price), asking.usual.cost(price), bound).capped(bound)
@@ -395,7 +395,8 @@ def _too_dear(
     if most <= min(caps):
         return ""
     return (
-        f"One ask of step {place.step_id!r} can cost {format_usd(most)}, which is more than its cap of "  # noqa: E501
+        f"One ask of step {place.step_id!r} can cost {format_usd(most)}, which is more than its "
+        f"cap of "
         f"{format_usd(min(caps))} allows, so it would be refused."
     )
 

@@ -26,7 +26,7 @@ class ForecastCaps:
     def said(self, within: str = "") -> str:
         """The monthly cap in words."""
         top = f"at most {at_most(self.month)} by its caps{within}"
-        return f"{top} on its schedule; runs by hand come on top" if self.by_schedule else top
+        return f"{top} on its schedule; manual runs come on top" if self.by_schedule else top
 
     def as_dict(self) -> dict[str, str]:
         return {

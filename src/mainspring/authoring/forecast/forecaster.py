@@ -331,7 +331,7 @@ def cost_of_runs(measured: MeasuredRuns, bounds: ExecutionBounds) -> RunCost:
     span = whole.capped(bounds.most_usd)
     why = _describe_past_costs(costs, nearly=measured.nearly)
     if len(costs) >= _MANY:
-        why += " The few that lie farthest out are left out of the range."
+        why += " The range excludes outliers."
     if max(costs) > bounds.most_usd:
         why += f" A run may cost {at_most(bounds.most_usd)} now, so no more is reckoned."
     return RunCost(span, "measured", why, pstdev(costs), len(costs))
@@ -441,7 +441,7 @@ class _Forecaster:
         told = [one for one in armed if not any(one is hook for hook in hooks)]
         rates = [await self._rate_of(tx, one, space, now) for one in told]
         if not rates and self.automation_id is not None:
-            by_hand = await self._load_start_rates(tx, _BY_HAND, now, "Somebody started it by hand")
+            by_hand = await self._load_start_rates(tx, _BY_HAND, now, "Started manually")
             rates = [replace(one, basis="by_hand") for one in by_hand]
         return together(rates)
 

@@ -52,16 +52,16 @@ _CUT_OFF: Final = (
     "definition: fewer steps, shorter texts."
 )
 _NO_TOOL: Final = (
-    "Nobody reads text. Call hand_in with the definition, or reply with its JSON and no other "
+    "No one reads text. Call hand_in with the definition, or reply with its JSON and no other "
     "text, or look something up."
 )
 _LAST: Final = "This is your last turn: call hand_in now, with questions for what you do not know."
 _MEND: Final = (
-    "This was not taken ({number} of {most}). Mend what is listed here and hand in the whole "
+    "This was not accepted ({number} of {most}). Fix what is listed here and hand in the whole "
     "definition again."
 )
-_TOO_LONG: Final = "The definition is too long for a model to write it anew; change it by hand."
-_ONCE: Final = "Only one definition is judged at a time. This one was not looked at."
+_TOO_LONG: Final = "The definition is too long for a model to rewrite. Edit it yourself."
+_ONCE: Final = "Only one definition is checked at a time. This one was not checked."
 _TOO_MANY: Final = f"Only the first {_MOST_CALLS} calls of one turn are answered."
 
 
@@ -92,16 +92,14 @@ class GenerationConversation:
                 return self._done(sketch)
             if self.gave_up:
                 return self._nothing()
-        self.gave_up = (
-            f"The model was asked {MOST_ASKS} times and came to no definition that could be taken."
-        )
+        self.gave_up = f"The model tried {MOST_ASKS} times and produced no valid definition."
         return self._nothing()
 
     def _is_exhausted(self) -> bool:
         if self.context.clock.monotonic() >= self.end:
-            self.gave_up = "The time for it was over before the model came to a definition."
+            self.gave_up = "The time limit was reached before the model produced a definition."
         elif self.context.left <= 0:
-            self.gave_up = "The money for it was spent before the model came to a definition."
+            self.gave_up = "The budget was spent before the model produced a definition."
         return bool(self.gave_up)
 
     async def _ask_model(self, number: int) -> ModelReply:
@@ -178,9 +176,7 @@ class GenerationConversation:
             return verdict.sketch
         self.refused.append(verdict.summary)
         if len(self.refused) >= MOST_ROUNDS:
-            self.gave_up = (
-                f"The model handed in {MOST_ROUNDS} definitions, and none of them could be taken."
-            )
+            self.gave_up = f"The model submitted {MOST_ROUNDS} definitions, and none was valid."
         head = _MEND.format(number=len(self.refused), most=MOST_ROUNDS)
         return LookupResult(
             f"{head}\n{self.marks.around('verdict', verdict.feedback)}", failed=True
@@ -201,7 +197,7 @@ class GenerationConversation:
     def _done(self, sketch: ProposalSketch) -> GenerationResult:
         rounds = len(self.refused) + 1
         note = "A model wrote this" + (
-            "." if rounds == 1 else f", after {rounds - 1} of its definitions had to be mended."
+            "." if rounds == 1 else f", after {rounds - 1} of its definitions had to be corrected."
         )
         return GenerationResult(sketch, rounds, tuple(self.refused), self.model, note)
 

@@ -78,7 +78,7 @@ async def ask_reviewer(
         try:
             reply = await context.ask(_request(context, messages, review_system(marks.mark)))
         except Problem as problem:
-            return ModelReview(problem=f"The reviewer could not be asked: {problem.detail}")
+            return ModelReview(problem=f"The reviewing model could not be called: {problem.detail}")
         if reply.stop_reason in REFUSED:
             return ModelReview(problem="The model's provider refused to review this.")
         found = _read(reply, document)

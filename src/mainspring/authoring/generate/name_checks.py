@@ -145,7 +145,7 @@ def _steps(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]
 
 _ASK: Final = "Use one that list_resources tells, or leave the value out and ask for it."
 _BARE: Final = (
-    "Name one that somebody gave or a bare path such as {{ inputs.channel }}, or leave the value "
+    "Use one that the user gave or a bare path such as {{ inputs.channel }}, or leave the value "
     "out and ask for it."
 )
 _SPELT: Final = re.compile(r"\bsecrets\s*\.\s*(\w{1,64})")
@@ -245,7 +245,7 @@ def _find_foreign_destinations(
 ) -> Iterator[Finding]:
     """A destination built from more than given names and run-time values."""
     if not is_given(kind, text, known.is_mentioned):
-        detail = f"The {kind} {tidy(text, _SHOWN)!r} is built out of what nobody has said."
+        detail = f"The {kind} {tidy(text, _SHOWN)!r} contains values that are not in the request."
         yield Finding(pointer, detail, f"invented_{kind}", _BARE)
     elif has_syntax(text):
         for at, one in find_literal_texts(document, text):
@@ -301,7 +301,7 @@ _CHECKS: Final[Mapping[str, Callable[[str, KnownNames], bool]]] = {
 
 def _unknown(pointer: str, kind: str, name: str) -> Finding:
     what = kind.removesuffix(" name")
-    detail = f"Nobody has named the {what} {tidy(name, _SHOWN)!r}, and there is none here."
+    detail = f"The request does not name the {what} {tidy(name, _SHOWN)!r}, and there is none here."
     return Finding(pointer, detail, f"invented_{what.replace(' ', '_')}", _ASK)
 
 

@@ -106,7 +106,7 @@ def reconcile_triggers(
     if triggers and not fresh:
         said = "; ".join(one.sentence for one in read.readings)
         kept.notes += (
-            [f"The words also speak of a time ({said}), which wakes nothing."] if said else []
+            [f"The request also mentions a time ({said}), which wakes nothing."] if said else []
         )
         return kept
     mine = [time for place in fresh for time in _times([triggers[place]])]
@@ -141,7 +141,7 @@ def _reconcile_edit(
         mine = [time for place in fresh for time in _times([kept.triggers[place]])]
         if not is_same_schedule(mine, wanted, request.now):
             kept.notes.append(
-                f"The words speak of {read.readings[0].sentence}; look whether the triggers say "
+                f"The request mentions {read.readings[0].sentence}; look whether the triggers say "
                 "what is meant."
             )
     return kept

@@ -91,7 +91,7 @@ def _one(document: dict[str, Any], one: Any, known: KnownNames) -> ProposalQuest
         return "A question has a pointer and a text, question."
     place = _place(document, pointer)
     if place is None:
-        return f"Nothing can be asked for at {tidy(pointer, _LABEL)!r}."
+        return f"No question is possible at {tidy(pointer, _LABEL)!r}."
     return _question(document, place, text, known, given.get("choices"))
 
 
@@ -320,8 +320,8 @@ _TEXT_SCHEMA: Final[dict[str, Any]] = {"type": "string", "minLength": 1}
 
 TOOL: Final = ModelTool(
     HAND_IN,
-    "Hand in the whole definition. It is judged at once: either it is taken and you are done, or "
-    f"you are told what is wrong. At most {MOST_ROUNDS} times.",
+    "Hand in the whole definition. It is checked immediately: either it is accepted and you are "
+    f"done, or the problems are returned. At most {MOST_ROUNDS} times.",
     {
         "type": "object",
         "required": ["definition"],

@@ -107,9 +107,9 @@ def _reading(
         return _exact_reading(plan, request, span, zones[0], now)
     notes = [*plan.notes]
     if "limit" in request.said:
-        notes.append("its beginning, end or exception was left out, because a schedule has none")
+        notes.append("its beginning, end or exception was ignored, because a schedule has none")
     if request.place is None:
-        notes.append(f"the time zone {zones[0]}, because none was said")
+        notes.append(f"the time zone {zones[0]}, because none was given")
     elif request.place.supposed:
         notes.append(request.place.supposed)
     return ScheduleReading(
@@ -150,9 +150,9 @@ def _exact_reading(
                 break
             found.append(local)
         times = [{"every": plan.option.every, "anchor": _local(one)} for one in found]
-        notes.append(f"the first time is on {first.day} {first:%B %Y}, because no other was said")
+        notes.append(f"the first time is on {first.day} {first:%B %Y}, because no other was given")
     if request.place is None:
-        notes.append(f"the time zone {zone}, because none was said")
+        notes.append(f"the time zone {zone}, because none was given")
     elif request.place.supposed:
         notes.append(request.place.supposed)
     schedule = parse_schedule({"times": times, "timezone": zone})

@@ -151,7 +151,7 @@ def _plan_interval(request: ScheduleRequest, unit: tuple[int, str] | None) -> Sc
         days = week_days_of(request)
         plan = fortnight_plan(request, days or frozenset({1}))
         if days is None:
-            plan.notes.append("Monday, because no day was said")
+            plan.notes.append("Monday, because no day was given")
         return plan
     if count == 1 or what in {"month", "quarter"}:
         return None
@@ -170,9 +170,7 @@ def _plan_interval(request: ScheduleRequest, unit: tuple[int, str] | None) -> Sc
         some = frozenset({1, 3, 5} if count == 2 else {1, 4})
         fields = CronDayFields(week_day=week_days(some))
         options.append(ScheduleOption(tuple(at_times(times, fields))))
-    text = (
-        f"Cron begins to count anew with each month and year and cannot say every {count} {what}s."
-    )
+    text = f"Cron restarts its count each month and year and cannot express every {count} {what}s."
     return SchedulePlan(refuses="not_sayable", text=text, options=tuple(options))
 
 
@@ -187,7 +185,7 @@ def _every_few(
         fields = CronDayFields()
     else:
         if days is None:
-            plan.notes.append("Monday, because no day was said")
+            plan.notes.append("Monday, because no day was given")
         fields = CronDayFields(week_day=week_days(days or frozenset({1})))
     plan.option = ScheduleOption(tuple(at_times(times, fields)), every=f"{count}{what[0]}")
     return plan
@@ -242,7 +240,7 @@ def _nths(request: ScheduleRequest, unit: tuple[int, str] | None) -> SchedulePla
     if month.quarterly:
         plan.notes.append(_QUARTERS)
     if fifth:
-        plan.notes.append("months without a fifth one are left out")
+        plan.notes.append("months without a fifth one are skipped")
     times = times_of(request, plan)
     return _set_option(plan, times, *_nth_fields(month, pairs))
 
@@ -285,10 +283,10 @@ def _month_days(request: ScheduleRequest, unit: tuple[int, str] | None) -> Sched
     if month.quarterly:
         plan.notes.append(_QUARTERS)
     elif unit is not None and unit[1] == "month" and unit[0] > 1:
-        plan.notes.append("counted from January, because no month was said")
+        plan.notes.append("counted from January, because no month was given")
     missing = sorted(day for day in days if day > 28)
     if missing and month.field == "*" and len(days) < _MOST_DAYS:
-        plan.notes.append(f"months without a {ordinal(missing[-1])} are left out")
+        plan.notes.append(f"months without a {ordinal(missing[-1])} are skipped")
     times = times_of(request, plan)
     return _set_option(plan, times, CronDayFields(month_day_field(days), month.field))
 
@@ -336,7 +334,7 @@ def _weekly(request: ScheduleRequest, unit: tuple[int, str] | None) -> ScheduleP
         if asked is not None:
             return asked
     if days is None:
-        plan.notes.append("Monday, because no day of the week was said")
+        plan.notes.append("Monday, because no weekday was given")
         days = frozenset({1})
     elif "edge" in request.said and "days" not in request.said:
         plan.notes.append(f"{DAY_WORDS[min(days)]} is taken for that end of the week")
@@ -377,13 +375,13 @@ def _monthly(request: ScheduleRequest, unit: tuple[int, str] | None) -> Schedule
     if unit is not None and unit[1] == "year" and not months:
         if unit[0] > 1:
             return None
-        plan.notes.append("1 January, because no day was said")
+        plan.notes.append("1 January, because no day was given")
         return _set_option(plan, times_of(request, plan), CronDayFields("1", "1"))
     if month.quarterly:
         plan.notes.append(_QUARTERS)
     elif unit is not None and unit[1] == "month" and unit[0] > 1:
-        plan.notes.append("counted from January, because no month was said")
-    plan.notes.append("the 1st of the month, because no day was said")
+        plan.notes.append("counted from January, because no month was given")
+    plan.notes.append("the 1st of the month, because no day was given")
     return _set_option(plan, times_of(request, plan), CronDayFields("1", month.field))
 
 
@@ -456,14 +454,14 @@ def _which_days(request: ScheduleRequest) -> SchedulePlan:
     if not left:
         return SchedulePlan(
             asks="which_days",
-            text="What is to be left out was said, and not how often it is to happen. How often?",
+            text="The request says what to skip, but not how often to run. How often?",
             options=(_on_days(request, _ALL_DAYS, plan), _on_days(request, WORKING, plan)),
         )
     rest = [one for one in (_ALL_DAYS - left, WORKING - left) if one]
     options = tuple(_on_days(request, one, plan) for one in dict.fromkeys(rest))
     return SchedulePlan(
         asks="which_days",
-        text="Which days are left out was said, and not on which it is to happen. On which days?",
+        text="The request says which days to skip, but not on which to run. On which days?",
         options=options,
     )
 
@@ -476,7 +474,7 @@ def _on_days(request: ScheduleRequest, days: frozenset[int], plan: SchedulePlan)
 
 def _nothing_left() -> SchedulePlan:
     return SchedulePlan(
-        asks="which_days", text="What was said is left out again. When is it meant?"
+        asks="which_days", text="The exception cancels the whole schedule. When should it run?"
     )
 
 
@@ -577,13 +575,14 @@ def _without_times(request: ScheduleRequest) -> SchedulePlan | None:
         "window",
     }
     if bounds and not request.clock and not request.parts and not hourly:
-        text = f"At what time exactly, not {bounds[0]} the one that was said?"
+        text = f"At what time exactly, not {bounds[0]} the one in the request?"
         return SchedulePlan(asks="which_times", text=text)
     if not request.clock:
         return None
     out = find_excluded_times(request)
     if all(one.minutes in out for one in request.clock):
         return SchedulePlan(
-            asks="which_times", text="This time of day is left out again. Which is meant?"
+            asks="which_times",
+            text="The exception cancels this time of day. Which one do you mean?",
         )
     return None

@@ -70,20 +70,20 @@ def times_of(request: ScheduleRequest, plan: SchedulePlan) -> list[int]:
         unsure = [one for one in request.clock if not one.sure and 1 <= one.hour <= 6]
         for one in unsure:
             text = format_clock(one.minutes)
-            plan.notes.append(f"{text} is early in the day, because neither am nor pm was said")
+            plan.notes.append(f"{text} is early in the day, because neither am nor pm was given")
         if request.inherited:
-            plan.notes.append("the same time of day as before, because no other was said")
+            plan.notes.append("the same time of day as before, because no other was given")
         return _exclude_times({one.minutes for one in request.clock}, request, plan)
     known = [part for part in request.parts if part in _PART_TIMES]
     if known:
         vague = [part for part in known if part not in {"noon", "midnight"}]
         plan.notes += [
             f"{format_clock(_PART_TIMES[part])} for the {part.replace('nightly', 'night')}, "
-            "because no hour was said"
+            "because no hour was given"
             for part in dict.fromkeys(vague)
         ]
         return _exclude_times({_PART_TIMES[part] for part in known}, request, plan)
-    plan.notes.append("9 in the morning, because no hour was said")
+    plan.notes.append("9 in the morning, because no hour was given")
     return [MORNING]
 
 
@@ -108,7 +108,7 @@ def find_excluded_times(
             begin, end = PARTS_OF_DAY[what]
             if plan is not None:
                 message = f"{format_clock(begin)} to {format_clock(end)}"
-                plan.notes.append(f"the {what} that is left out is from {message}")
+                plan.notes.append(f"the {what} that is skipped is from {message}")
         else:
             begin, end = (0, what.minutes) if how == "before" else (what.minutes + 1, 1440)
         out |= {minute % MINUTES_OF_DAY for minute in range(begin, end)}

@@ -77,9 +77,7 @@ def plan_steps(request: ScheduleRequest) -> SchedulePlan | None:
     out = find_excluded_times(request, plan)
     minutes = [one for one in minutes if one % MINUTES_OF_DAY not in out]
     if not minutes:
-        return SchedulePlan(
-            refuses="uneven", text="There is no such moment between these two times."
-        )
+        return SchedulePlan(refuses="uneven", text="There is no such time between these two times.")
     if bounds is not None and bounds[1] > MINUTES_OF_DAY and days.week_day != "*":
         plan.notes.append("the hours after midnight are the first ones of the same days")
     plan.option = ScheduleOption(tuple(at_steps(minutes, days)))
@@ -107,7 +105,7 @@ def _row(
     if bounds is None:
         first = (request.clock[0].minutes if request.clock else marks[0] if marks else 0) % step
         if request.clock:
-            plan.notes.append("it goes on through the day and the night, because no end was said")
+            plan.notes.append("it goes on through the day and the night, because no end was given")
         return [*range(first, MINUTES_OF_DAY, step)]
     # By the hour the end is included; by the minute it would start the next range.
     until = bounds[1] + 1 if step % 60 == 0 and bounds[1] % MINUTES_OF_DAY else bounds[1]
@@ -162,7 +160,7 @@ def _hourly_or_at(request: ScheduleRequest) -> SchedulePlan:
     days, times = _small_days(request), sorted({one.minutes for one in request.clock})
     return SchedulePlan(
         asks="which_times",
-        text="Every hour, or only at the time that was said?",
+        text="Every hour, or only at the given time?",
         options=(
             ScheduleOption(tuple(at_steps([*range(times[0] % 60, MINUTES_OF_DAY, 60)], days))),
             ScheduleOption(tuple(at_times(times, days))),

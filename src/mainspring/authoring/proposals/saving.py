@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from mainspring.definition.validate import ValidationReport
 
 _BESIDE: Final = (
-    "Change that automation instead, or save beside it with a coexistence_note on why both may "
-    "live."
+    "Change that automation instead, or save this one too with a coexistence_note that says why "
+    "both are needed."
 )
 
 
@@ -92,7 +92,7 @@ def _check_grants(body: ProposalBody, report: ValidationReport) -> None:
     """A grant pattern may match more than when it was reviewed."""
     if [grant.as_dict() for grant in report.grants] != list(body.grants):
         raise Conflict(
-            "What it may call is not what was read: tools have come or gone since.",
+            "What it may call changed since you read it: tools were added or removed.",
             code="proposal_changed",
             findings=[Finding("/digest", "Its grants have changed.", "grants_changed")],
             suggestion="Refine it, for instance with a definition that is the same, and read it "

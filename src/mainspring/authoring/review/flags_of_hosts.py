@@ -289,7 +289,7 @@ def _secrets(view: ReviewView) -> Iterator[ReviewFlag]:
                 "secret_to_new_host",
                 f"The secret {quote_text(use.name, 64)} goes to {plain(host, 80)}, which no other "
                 "automation here may call yet.",
-                suggestion="Make sure that the host is the one the secret belongs to.",
+                suggestion="Make sure that the secret is meant for this host.",
             )
         if use.part in ("url", "query"):
             yield ReviewFlag(

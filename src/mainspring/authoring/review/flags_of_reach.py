@@ -125,7 +125,7 @@ def _flag_unrequested_sends(view: ReviewView) -> Iterator[ReviewFlag]:
                 f"It uses {plain(ask.capability, 80)}, which sends something outside, and {by} "
                 "does not mention that."
             ),
-            suggestion="Remove it, or make sure that you want it.",
+            suggestion="Remove it, or make sure that you need it.",
         )
 
 

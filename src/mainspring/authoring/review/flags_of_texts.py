@@ -149,7 +149,7 @@ _HIDES: Final = "asks to keep something from people"
 _INSIDE: Final = "asks for what is to stay inside"
 _FREES: Final = "asks a model to drop its rules"
 _TURNS: Final = "gives a model another role"
-_AWAY: Final = "speaks of carrying data away"
+_AWAY: Final = "mentions moving data elsewhere"
 _CALLS: Final = "tells a model what to call"
 _TALKS: Final = "has marks that conversations with a model are written in"
 
@@ -372,7 +372,7 @@ _HIDING: Final = (
     _sign(
         GRAVE,
         "approve |confirm |accept ",
-        "asks to agree in somebody's stead",
+        "asks for consent on behalf of a person",
         r"\b(?:approve|confirm|accept) (?:\w+ ){0,3}?(?:drafts?|actions?|requests?) "
         r"(?:automatically|yourself|silently|without)",
     ),

@@ -69,8 +69,8 @@ def _ask_key(bench: SketchBuilder, found: BoardMatch, at: str, made_key: str | N
         schema={"type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[^{}]+$"},
         choices=tuple(QuestionChoice(name, name) for name in names),
         others=others,
-        why="Without it rows double on every run, on every replay, and beside every teammate's "
-        "automation.",
+        why="Without it rows are duplicated on every run, on every replay, and with every "
+        "teammate's automation.",
     )
 
 
@@ -259,7 +259,7 @@ def _inbox(
         config["message_template"] = content.text
     bench.step("tell", "notification", config, when=content.when)
     if target.value == "assumed":
-        bench.note("No place was said for it, so it goes to the inbox here.")
+        bench.note("No destination was given, so it goes to your inbox.")
 
 
 def _page(
@@ -271,7 +271,7 @@ def _page(
         "title": named or (content.title if each else f"{content.title} {_DAY}"),
     }
     if named:
-        bench.note("A page of this title is written anew each time; none is added.")
+        bench.note("The page with this title is overwritten each time.")
     _say(bench, config, "body", content, "page")
     bench.step("write_page", "create_page", config, when=content.when)
 

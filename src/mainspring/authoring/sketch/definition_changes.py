@@ -287,7 +287,7 @@ def _alarms(
     execution = document.get("execution")
     made = dict(execution) if isinstance(execution, dict) else {}
     if made.get("on_failure"):
-        bench.note("What happens when it fails was said before and stays as it is.")
+        bench.note("The error handling stays the same.")
         return True
     made["on_failure"] = alarm_steps(bench, alarms)
     document["execution"] = made
@@ -299,7 +299,7 @@ def _tell_conditions(bench: SketchBuilder, request: ParsedRequest) -> None:
     lost = [one.text for one in request.happenings if one.sort in ("condition", "unknown")]
     tell_unjudged(bench, [*lost, *bench.narrowed])
     if bench.row_test is not None:
-        bench.note("Which rows count is not looked at: every change of the board starts it.")
+        bench.note("Rows are not filtered: every change of the board starts it.")
 
 
 def _ids(document: Mapping[str, Any]) -> Iterator[str]:
@@ -419,7 +419,7 @@ def _same_days(
             if _is_schedule(one) and "timezone" not in one.get("config", {})
         ],
     )
-    bench.note("Only an hour was said, so the days of the schedule stay as they are.")
+    bench.note("Only an hour was given, so the days of the schedule stay the same.")
     return True
 
 

@@ -79,7 +79,7 @@ def narrow_page(bench: SketchBuilder, happening: TriggerEvent, config: dict[str,
         return
     known = {one.low for one in happening.tokens if names_pages(one.low, bench.resources)}
     known |= {str(config.get("page_type", "")), f"{config.get('page_type', '')}s"}
-    _judge_or_tell(bench, happening, known, "page that comes in")
+    _judge_or_tell(bench, happening, known, "page that is added")
 
 
 def narrow_rows(bench: SketchBuilder, happening: TriggerEvent, board: BoardSummary | None) -> None:

@@ -362,7 +362,7 @@ def _ask_source(bench: SketchBuilder, instructions: Sequence[str]) -> None:
     """Ask for the source of facts; a model can write other text on its own."""
     words = {one.strip(".,;:!?").lower() for told in instructions for one in told.split()}
     if not words & _FACTS:
-        bench.note("Nothing says where this comes from, so the model writes it from what it knows.")
+        bench.note("No source is given, so the model writes it from general knowledge.")
         return
     said = " ".join(instructions).removeprefix("Write ")
     bench.ask(
@@ -556,7 +556,7 @@ def _expect_answer(bench: SketchBuilder, plan: SketchPlan, looking: Sequence[Int
         intent.thinks = False
     if not plan.conditions and not _says_where(plan):
         plan.conditions.append("it does not answer")
-        bench.note("You are told only when it does not answer well.")
+        bench.note("You get a message only when the response is an error.")
 
 
 def _says_where(plan: SketchPlan) -> bool:

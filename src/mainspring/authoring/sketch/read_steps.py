@@ -169,7 +169,7 @@ def _list_pages(bench: SketchBuilder, source: ReadSource) -> ReadMaterial:
     if not source.whole:
         bench.inputs["since"] = _SINCE
         config["ingested_after"] = "{{ inputs.since }}"
-        bench.note("Pages are read that came in since the last successful run, at most 20.")
+        bench.note("Reads pages added since the last successful run, at most 20.")
     listed = bench.step("find_pages", "list_pages", config)
     return _read_each(bench, listed)
 
@@ -299,7 +299,7 @@ def _web(bench: SketchBuilder, source: ReadSource) -> ReadMaterial:
         bench.ask(
             "url",
             join_pointer(bench.next_at, "config", "url"),
-            "Which web address is looked at?",
+            "Which web address should it check?",
             schema=bench.argument("http_fetch", "url"),
         )
     name = bench.step("fetch", "http_fetch", config)

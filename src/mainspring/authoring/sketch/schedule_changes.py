@@ -30,7 +30,7 @@ from mainspring.authoring.phrases.schedule_sentences import format_clock, say_sc
 from mainspring.authoring.phrases.time_phrases import find_pieces
 from mainspring.authoring.sketch.request_tokens import Clause
 
-HOUR_STAYS: Final = "No hour was said, so that of the schedule stays as it is."
+HOUR_STAYS: Final = "No hour was given, so the schedule keeps its hour."
 ALREADY: Final = "The schedule leaves that out already."
 REST_STAYS: Final = "All else about when it runs stays as it is."
 _DAYS_ONLY: Final = frozenset(
@@ -220,7 +220,7 @@ def _remove_rhythm(
 
 
 def _build_refusal(old: Sequence[ExistingSchedule], read: ScheduleAnswer) -> ScheduleRefusal:
-    reason = "What is to be left out cannot be taken out of the schedule that is there."
+    reason = "The exception cannot be added to the existing schedule."
     stays = tuple(
         ScheduleChoice(
             f"as before: {' '.join(one.fields)}, {one.timezone}",

@@ -82,7 +82,7 @@ def ask_when(bench: SketchBuilder) -> None:
         kind="schedule",
         schema=WHEN_SCHEMA,
         choices=_UNKNOWN_TIME,
-        why="The request says no moment, such as every weekday at 9 Berlin time.",
+        why="The request names no time, such as every weekday at 9 Berlin time.",
     )
 
 
@@ -91,7 +91,7 @@ def ask_how_often(bench: SketchBuilder) -> None:
     bench.ask(
         "when",
         join_pointer("/triggers", len(bench.triggers)),
-        "How often is the address looked at?",
+        "How often should it check the address?",
         kind="schedule",
         schema=WHEN_SCHEMA,
         choices=(
@@ -99,7 +99,7 @@ def ask_how_often(bench: SketchBuilder) -> None:
             QuestionChoice("every day at 09:00 UTC", {"cron": "0 9 * * *", "timezone": "UTC"}),
             *_UNKNOWN_TIME,
         ),
-        why="A web address tells nobody that it has changed.",
+        why="A web address sends no notification when it changes.",
     )
 
 
@@ -121,7 +121,7 @@ def _add_without_zone(bench: SketchBuilder, asked: Sequence[ScheduleClarificatio
             # The same fire times in every zone, so no question is needed.
             for cron in one.choices[0].crons:
                 _add(bench, {"cron": cron, "timezone": "UTC"})
-            bench.note("It runs all day long, so no time zone was asked for: UTC is written.")
+            bench.note("It runs all day, so the time zone does not matter: UTC is used.")
             continue
         # All choices have the same expressions in different zones.
         crons = one.choices[0].crons if one.choices else ()
@@ -143,7 +143,7 @@ def ask_zone(bench: SketchBuilder, places: Sequence[str], zones: Sequence[str] =
         kind="time_zone",
         schema=_ZONE,
         choices=tuple(QuestionChoice(zone, zone) for zone in dict.fromkeys(zones)),
-        why="Nine o'clock is another moment in each zone.",
+        why="9:00 is a different time in each zone.",
         others=tuple(places[1:]),
     )
 
@@ -170,7 +170,7 @@ def _ask_schedule(
         )
         return
     if zone is not None and not any(choice.crons for choice in one.choices):
-        why = "With which date it begins is asked next: that depends on the zone."
+        why = "The start date is the next question, because it depends on the zone."
         _ask_zone_first(bench, zone, why, one.question)
         return
     question = one.question if zone is None else f"{one.question} And in which time zone?"

@@ -197,7 +197,7 @@ class SketchBuilder:
             choices=(
                 QuestionChoice("Leave it out", left if has_metadata else {"not_understood": left}),
             ),
-            why="Otherwise the automation does something else than was asked for.",
+            why="Otherwise the automation differs from the request.",
         )
 
     def argument(self, action: str, name: str) -> Mapping[str, Any]:

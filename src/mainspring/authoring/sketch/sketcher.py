@@ -158,19 +158,19 @@ def ask_which(first: ProposalSketch, text: str, parts: Sequence[str]) -> Proposa
         "words",
         "words",
         "/plan",
-        f"These are {count} automations. Which one shall this be?",
+        f"These are {count} automations. Which one do you want?",
         choices=tuple(QuestionChoice(one, one) for one in parts),
         why="Each has its own time, and an automation does all that it does each time.",
     )
     document["execution"] = {
         key: value for key, value in document["execution"].items() if key != "on_failure"
     }
-    return ProposalSketch(document, (question,), ("What is not chosen is asked for by itself.",))
+    return ProposalSketch(document, (question,), ("Request the others separately.",))
 
 
 def other_note(others: Sequence[str]) -> str:
     told = " and ".join(quote_request(one) for one in others)
-    return f"This is an automation of its own, to be asked for by itself: {told}."
+    return f"This needs a separate automation. Request it separately: {told}."
 
 
 _VERSION = "1.2"
@@ -263,7 +263,7 @@ def _sketch_request(
     _lose_foreign(bench, foreign)
     bench.text, bench.fields, bench.titles = request.text, request.fields, dict(request.titles)
     for said in request.unwanted:
-        bench.note(f"This was said not to be done, so no step does it: {quote_request(said)}.")
+        bench.note(f"The request excludes this, so no step does it: {quote_request(said)}.")
     conditions = add_triggers(bench, request)
     first = next((one for one in request.happenings if one.sort != "failure"), None)
     happening = "" if first is None else f"{first.start} {first.text}"
@@ -302,7 +302,7 @@ def _tell_unused(bench: SketchBuilder, clauses: Sequence[Clause]) -> None:
             if one.text not in used:
                 bench.lose(
                     one.text,
-                    f"Nothing looks at whether something is from {quote_request(one.text)}.",
+                    f"Nothing checks whether something is from {quote_request(one.text)}.",
                 )
 
 

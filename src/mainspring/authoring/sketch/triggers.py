@@ -260,7 +260,7 @@ def _unknown(bench: SketchBuilder, happening: TriggerEvent) -> None:
                 f"The event {type_} is published",
                 {"id": "event", "type": "event", "config": {"event_type": type_}},
             ),
-            QuestionChoice("A page comes in", {"id": "page", "type": "page_ingested"}),
+            QuestionChoice("A page is added", {"id": "page", "type": "page_ingested"}),
         ),
         why="Nothing here notices this by itself.",
     )

@@ -66,7 +66,7 @@ def build_connection_context(way: ConnectedHttp, actor: Actor, clock: Clock) -> 
 
     async def no_model(request: ModelRequest) -> ModelReply:
         del request
-        raise InternalError("No model is asked here.", retryable=False)
+        raise InternalError("No model is called here.", retryable=False)
 
     async def itself(route: ConnectionRoute) -> ConnectionAccess:
         del route

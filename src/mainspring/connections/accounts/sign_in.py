@@ -310,7 +310,7 @@ def _too_little(integration: Integration, missing: frozenset[str]) -> Permission
         f"{integration.name} was connected without all it needs; not agreed to: "
         f"{', '.join(sorted(missing))}.",
         code="scopes_missing",
-        suggestion="Connect it again, and agree to everything that is asked for.",
+        suggestion="Connect it again, and grant every requested permission.",
     )
 
 

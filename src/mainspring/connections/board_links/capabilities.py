@@ -83,7 +83,7 @@ _TOLD: Final[dict[str, JsonSchema]] = {
     "total": {"description": "Rows in the dataset now.", **COUNT},
     "appended": COUNT,
     "updated": COUNT,
-    "restored": {"description": "Rows that were gone and are back.", **COUNT},
+    "restored": {"description": "Rows that were deleted and are restored.", **COUNT},
     "deleted": COUNT,
     "unchanged": COUNT,
     "duplicates": {"description": "Rows with a duplicate key.", **COUNT},
@@ -217,8 +217,8 @@ def _create_recipe(
         id="create_dataset_recipe",
         description="Fill a dataset from a board link\n\n"
         "Each refresh replaces the rows with those of the outside resource; a row "
-        "keeps its row_id while its key exists. With refresh_cron an automation "
-        "refreshes it and is active at once; otherwise call refresh_dataset. "
+        "keeps its row_id while its key exists. With refresh_cron an automation refreshes it and "
+        "is active immediately; otherwise call refresh_dataset. "
         f"Operations: {', '.join(operations) or 'none'}.",
         input_schema=schema_with_examples(
             _OF_RECIPE,
@@ -331,7 +331,7 @@ def _query(kinds: LinkableResources, limits: Limits, database: Database | None) 
     answer = {
         "kind": "github",
         "op": "github.list_open_prs",
-        "rows": [{"id": 1, "title": "Mend the clock"}],
+        "rows": [{"id": 1, "title": "Fix the clock"}],
         "count": 1,
         "cut": False,
         "left_out": 0,

@@ -173,7 +173,7 @@ def _connection_owner(ctx: CallContext, one: LinkableResource, arguments: Argume
             "A link uses the connection of the person who creates it, and no other.",
             code="not_your_connection",
             findings=[
-                Finding("/integration_user_id", "This is somebody else.", "not_your_connection")
+                Finding("/integration_user_id", "This is another account.", "not_your_connection")
             ],
             suggestion="Leave integration_user_id out, or let that person make the link.",
         )

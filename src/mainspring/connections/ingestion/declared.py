@@ -131,7 +131,7 @@ def next_page_position(
 
 
 def _unreadable() -> UpstreamError:
-    detail = "What the answer says of its next page is neither text nor a number."
+    detail = "The response's next-page value is neither text nor a number."
     return UpstreamError(detail, code="paging_unreadable", retryable=False)
 
 
@@ -422,7 +422,7 @@ def _circles(place: Place, seen: list[Place], *, same: bool) -> bool:
 
 
 def _circle() -> UpstreamError:
-    detail = "The pages lead in a circle: what was said to be the next one was there before."
+    detail = "The pages form a loop: the next page was already read."
     return UpstreamError(detail, code="paging_circle", retryable=False)
 
 

@@ -158,7 +158,7 @@ def _check_placeholder(inside: str, at: str) -> Finding | None:
         way = "Use secrets only in the headers and the query of an endpoint."
         return Finding(at, detail, "secret_in_mapping", way)
     if _RUN.fullmatch(inside):
-        detail = f"There is no {{{{{inside}}}}}: a mapping knows the item and nothing of the run."
+        detail = f"There is no {{{{{inside}}}}}: a mapping can use the item, not the run."
         way = "Use what the answer says itself, such as {{id}}@{{last_updated}}."
         return Finding(at, detail, "run_variable", way)
     if ":" in inside:
@@ -238,7 +238,7 @@ def check_mapping(arguments: Mapping[str, Any], at: str) -> Iterator[Finding]:
     for name, text in arguments.get("frontmatter", {}).items():
         place = f"{at}/frontmatter/{name.replace('~', '~0').replace('/', '~1')}"
         if not is_name(name):
-            detail = "No value can stand under this name in front matter."
+            detail = "This name is reserved in front matter."
             yield Finding(place, detail, "frontmatter_name", "Write it like price_usd.")
         yield from parse_item_template(text, place)[1]
     if not any(not isinstance(one, str) for one in _find_placeholders(arguments["source_ref"])):
@@ -246,7 +246,7 @@ def check_mapping(arguments: Mapping[str, Any], at: str) -> Iterator[Finding]:
         way = "Name what tells the items apart, such as {{id}}@{{updated_at}}."
         yield Finding(f"{at}/source_ref", detail, "source_ref_fixed", way)
     if "{{" in arguments["source_ref_prefix"]:
-        detail = "The prefix is plain text; what differs from item to item belongs to source_ref."
+        detail = "The prefix is plain text; put what differs between items in source_ref."
         yield Finding(f"{at}/source_ref_prefix", detail, "prefix_template")
     if arguments["source_ref_prefix"].startswith(GENERATED_REF_PREFIX):
         detail = (

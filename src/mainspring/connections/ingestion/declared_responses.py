@@ -108,7 +108,7 @@ def next_link(header: str | None, url: str) -> str | None:
             site = parse_url_host(there)
             if site is None or site != parse_url_host(url) or not _same_way(there, url):
                 raise UpstreamError(
-                    "The next page is said to be on another host, which is not asked.",
+                    "The next page is on another host, which is not requested.",
                     code="link_elsewhere",
                     retryable=False,
                 )

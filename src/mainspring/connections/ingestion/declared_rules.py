@@ -68,7 +68,7 @@ def _paging(arguments: Mapping[str, Any], at: str) -> Iterator[Finding]:
     if "next" in paging:
         yield from _path(paging["next"], f"{at}/paging/next", singular=True)
     if ("size" in paging) != ("size_param" in paging) and paging.get("kind") == "page":
-        detail = "How many there are on a page is said with size and size_param together."
+        detail = "Set size and size_param together."
         yield Finding(f"{at}/paging", detail, "paging_size")
     if paging.get("kind") == "link" and arguments.get("method") == "POST":
         detail = "A link is followed with GET; a POST goes on with a cursor or a page number."

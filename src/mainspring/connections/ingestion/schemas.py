@@ -54,7 +54,7 @@ def fetch_input(reachable: DataSources) -> Schema:
         "if": {"required": ["request"]},
         "then": {"properties": {"input": {"not": {}, "x-mainspring-says": _ONE_SHAPE}}},
         "else": {"required": ["input"]},
-        "x-mainspring-instead": {"query": _ONE_SHAPE, "limit": "It belongs into input."},
+        "x-mainspring-instead": {"query": _ONE_SHAPE, "limit": "Put it in input."},
         "examples": examples,
         "x-mainspring-anti-examples": [
             {"value": {"source": source}, "reason": "what of it?"},

@@ -433,8 +433,8 @@ def _check_given(connection: McpConnection, place: AuthorizationServerMetadata) 
     known = connection.oauth.get(_CLIENT_ISSUER) or connection.oauth.get("issuer")
     if known is not None and not issuers_match(str(known), place.issuer):
         raise PermissionDenied(
-            f"The server of {connection.alias} now names another authorization server. The client "
-            "id and its secret belong to the previous one, so they are not sent to it.",
+            f"The server of {connection.alias} now names another authorization server. The "
+            f"client id and its secret are for the previous one, so they are not sent to it.",
             code="issuer_changed",
             suggestion="If this change is intended, disconnect it, and connect it again with a "
             "client id of the new one.",

@@ -315,6 +315,6 @@ def _auth(arguments: Mapping[str, Any]) -> ConnectionAuth:
         if detail:
             raise Invalid(detail, code="auth", findings=[Finding(f"/{name}", detail, "auth")])
     if "client_secret" in arguments and "client_id" not in arguments:
-        detail = "A client_secret belongs to a client_id."
+        detail = "A client_secret needs a client_id."
         raise Invalid(detail, code="auth", findings=[Finding("/client_id", detail, "auth")])
     return auth

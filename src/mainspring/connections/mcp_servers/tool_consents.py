@@ -124,5 +124,5 @@ def _digest_changed_error(digest: str) -> Conflict:
         detail,
         code="consent_changed",
         findings=[Finding("/digest", detail, "consent_changed", f"It is {digest} now.")],
-        suggestion="Look at them again, and answer with the digest that is shown then.",
+        suggestion="Review them again, and answer with the digest that is shown then.",
     )

@@ -41,7 +41,7 @@ _AT_A_TIME: Final = 4
 _MOST_NAMED: Final = 20
 _SENTENCES: Final = {
     "changed": "Held back, as the server changed what was agreed to",
-    "gone": "Gone, as the server has them no more",
+    "gone": "Removed: the server no longer offers them",
     "refused": "Held back, as they cannot be used any more",
     "new": "New, and waiting for consent",
 }
@@ -123,7 +123,7 @@ class McpToolDiscovery:
             async with asyncio.timeout(tool_rows.LEASE_MINUTES * 50.0):
                 await self.harvest(workspace_id, connection_id)
         except TimeoutError:
-            late = DeadlineExceeded("Its tools could not be looked at in time.", code="timed_out")
+            late = DeadlineExceeded("Its tools could not be checked in time.", code="timed_out")
             await self._tell_failure(workspace_id, connection_id, late)
         except Problem:
             pass
@@ -208,7 +208,7 @@ async def _tell(
         )
     if users:
         lines.append(f"Automations that use them: {_format_names(users)}.")
-    lines.append(f"Look at the connection {alias}, and agree to what you want to be used.")
+    lines.append(f"Review the connection {alias}, and agree to the tools that may be used.")
     await post_message(
         tx,
         workspace_id,

@@ -200,7 +200,7 @@ def inspect_tools(
             break
         if time.thread_time() > ends:
             raise UpstreamError(
-                "The server describes its tools in a way that takes too long to look at.",
+                "The tool descriptions of the server take too long to check.",
                 code="too_many_tools",
                 retryable=False,
             )

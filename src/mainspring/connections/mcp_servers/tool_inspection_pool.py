@@ -46,7 +46,7 @@ class ToolInspectionPool:
             if not waiting.expired():
                 raise
             raise LimitExceeded(
-                "Other servers of tools are being looked at.",
+                "Other MCP servers are being checked.",
                 code="looking_elsewhere",
                 retry_after=30,
             ) from None

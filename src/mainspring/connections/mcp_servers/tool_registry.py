@@ -131,7 +131,7 @@ def preview(name: str, arguments: Mapping[str, Any]) -> str:
     if len(text) <= _SHOWN:
         return f"Call {name} with {text}"
     left = len(text) - _SHOWN
-    return f"Call {name}, {left} more characters of its arguments left out here: {text[:_SHOWN]}"
+    return f"Call {name}, {left} more characters of its arguments omitted here: {text[:_SHOWN]}"
 
 
 def _description(row: ToolRow, alias: str) -> str:
@@ -182,7 +182,7 @@ def not_callable(row: ToolRow | None, name: str, alias: str) -> Problem:
         return Conflict(
             f"{name} cannot be called: {why}",
             code="tool_refused",
-            suggestion=f"Look at the connection {alias}.",
+            suggestion=f"Review the connection {alias}.",
         )
     if row.state == "agreed":
         return Conflict(
@@ -195,12 +195,12 @@ def not_callable(row: ToolRow | None, name: str, alias: str) -> Problem:
         return Conflict(
             f"{name} is blocked: it is not approved yet.",
             code="tool_held_back",
-            suggestion=f"Look at it in the connection {alias}, and agree to it or not.",
+            suggestion=f"Review it in the connection {alias}, and agree to it or not.",
         )
     return Conflict(
         f"{name} is blocked: its server changed it after it was approved.",
         code="tool_held_back",
-        suggestion=f"Look at what is different in the connection {alias}, and agree to it or not.",
+        suggestion=f"Review what changed in the connection {alias}, and agree to it or not.",
     )
 
 

@@ -74,7 +74,7 @@ if TYPE_CHECKING:
 
 NO_CONNECTION: Final = (
     "No model is connected yet. Connect one with `mainspring models connect anthropic`, or with "
-    "openai, groq or the address of any server that speaks like OpenAI's; it asks for the key."
+    "openai, groq or the address of any OpenAI-compatible server; it asks for the key."
 )
 _NO_PRICE: Final = (
     "What it costs is not known; the operator sets a price with `mainspring models price {name} "

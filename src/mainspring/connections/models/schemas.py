@@ -220,7 +220,7 @@ class ConnectModelArguments(SchemaModel):
     anti_examples: ClassVar = [
         ({"key": "sk-0123456789"}, "it needs a name"),
         ({"name": "Anthropic", "key": "sk-0"}, "small letters alone"),
-        ({"name": "house", "kind": "http"}, "a language that nobody speaks"),
+        ({"name": "house", "kind": "http"}, "an unknown kind"),
         ({"name": "openai", "key": "Bearer sk-0"}, "the key alone, without a word before it"),
     ]
 
@@ -304,7 +304,7 @@ class AdminSetModelPriceArguments(SchemaModel):
         ),
         (
             {"model": "a", "input_usd_per_million": -1, "output_usd_per_million": 1},
-            "nobody pays us for asking",
+            "prices are not negative",
         ),
     ]
 

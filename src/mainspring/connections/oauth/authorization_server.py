@@ -200,7 +200,7 @@ def _tokens(answer: Any) -> OAuthTokenResponse:
     kind = answer.get("token_type", "Bearer")
     if not isinstance(kind, str) or kind.lower() != "bearer":
         raise UpstreamError(
-            "The server hands out tokens of a kind that is not known.",
+            "The server issues tokens of an unknown type.",
             code="token_kind",
             retryable=False,
         )

@@ -59,7 +59,7 @@ def filter_cost_error(at: str = "") -> Invalid:
         detail,
         code="filter_too_costly",
         findings=[Finding(at, detail, "filter_too_costly")],
-        suggestion="Use fewer or simpler patterns, or ask for an exact value beside them.",
+        suggestion="Use fewer or simpler patterns, or add an exact value.",
     )
 
 

@@ -42,7 +42,7 @@ def parse_field_path(path: str) -> tuple[str, ...]:
         if character == "\\":
             following = next(characters, None)
             if following is None:
-                raise InvalidFieldPath("A backslash at the end of a path stands before nothing.")
+                raise InvalidFieldPath("A path cannot end with a backslash.")
             part.append(following)
         elif character == ".":
             parts.append("".join(part))

@@ -217,7 +217,7 @@ def _check_negation(value: Any, limits: Limits, at: str, levels: int) -> Iterato
 
 def _unknown_group(key: str, here: str) -> Finding:
     if key in ALIASES:
-        detail = f"{key} is an operator and stands inside a field, not beside it."
+        detail = f"{key} is an operator: use it inside a field, not next to it."
         return Finding(here, detail, "filter_group")
     detail = f"There is no group {key!r}; a field that begins with $ is written \\$."
     return Finding(here, detail, "filter_group", suggest_nearest(key, GROUPS))
@@ -259,7 +259,7 @@ def _operator(name: str, operand: Any, limits: Limits, here: str) -> Iterator[Fi
 
 def _unknown_operator(name: str, here: str) -> Finding:
     if name in GROUPS:
-        detail = f"{name} stands beside fields and combines filters, not inside a field."
+        detail = f"{name} combines filters: use it next to fields, not inside a field."
         return Finding(here, detail, "filter_operator")
     meant = ALIASES.get(name)
     suggestion = suggest_nearest(name, OPERATORS) if meant is None else f"Write {meant!r}."

@@ -241,14 +241,14 @@ def _identity_findings(references: SchemaReferences, at: str) -> Iterator[Findin
         yield Finding(join_pointer(at + pointer, keyword), detail, "schema_identity")
     for uri, pointer in references.resources.items():
         if is_reserved(uri):
-            detail = "Names at json-schema.org belong to the standard. Use an $id of your own."
+            detail = "Names at json-schema.org are reserved. Use an $id of your own."
             yield Finding(join_pointer(at + pointer, "$id"), detail, "schema_identity")
     if len(references.resources) == 1:
         return
     for uri, pointer in references.resources.items():
         if not is_plain(uri):
             detail = (
-                "Beside embedded schemas, an $id is an address in its plain spelling: ASCII, a "
+                "With embedded schemas, an $id must be a normalized address: ASCII, a "
                 "host in small letters, no percent escapes, no port 80 or 443, no . or .. in it."
             )
             yield Finding(join_pointer(at + pointer, "$id"), detail, "schema_identity")

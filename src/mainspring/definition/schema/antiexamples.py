@@ -144,7 +144,7 @@ def _step(step_id: str, action: str, **config: Any) -> dict[str, Any]:
 _ENVELOPE: Final = (
     AntiExample("a definition is an object", [], "", "type", schema=True),
     _shape("the version is missing", "/schema_version", ABSENT, "required"),
-    _shape("a version nobody has made", "/schema_version", "7.0", "unknown_version"),
+    _shape("a version that does not exist", "/schema_version", "7.0", "unknown_version"),
     _shape("a version is text", "/schema_version", 1.1, "unknown_version"),
     _shape("a name has at least one character", "/name", "", "min_length"),
     _shape("a name has at most 200 characters", "/name", "x" * 201, "max_length"),
@@ -208,7 +208,7 @@ _MEANING: Final = (
     _sense("an output with the name of a step", "/plan/3/output_as", "read", "duplicate_output"),
     _sense("an output with a name of the language", "/plan/3/output_as", "inputs", "reserved_name"),
     _sense("two triggers with one id", "/triggers/1/id", "daily", "duplicate_trigger_id"),
-    _sense("an action nobody knows", "/plan/0/action", "http_fetsch", "unknown_action"),
+    _sense("an unknown action", "/plan/0/action", "http_fetsch", "unknown_action"),
     _sense("a config without what it needs", "/plan/3/config/title", ABSENT, "required"),
     _sense("a config with a key too many", "/plan/3/config/colour", "red", "additional_properties"),
     _sense(
@@ -235,7 +235,7 @@ _MEANING: Final = (
     ),
     _sense("a name that nothing has", "/plan/3/config/title", "{{ row.id }}", "unknown_variable"),
     _sense(
-        "an input nobody declared",
+        "an undeclared input",
         "/plan/0/config/url",
         "https://a.example/{{ inputs.x }}",
         "unknown_input",

@@ -34,7 +34,7 @@ _HELLO: Final = _definition(
 
 _WATCH: Final = _definition(
     "Status watch",
-    "Look at a status page on weekday mornings and tell us when it is not well.",
+    "Check a status page on weekday mornings and report when it is down.",
     {
         "step_id": "look",
         "action": "http_fetch",
@@ -145,7 +145,7 @@ _CHAIN: Final = _definition(
 )
 
 _LOOP: Final = _definition(
-    "Greet everybody",
+    "Greet everyone",
     "Build one greeting per name and keep them together.",
     {
         "step_id": "greetings",
@@ -216,7 +216,7 @@ _GRANTED: Final = _definition(
 
 _PATIENT: Final = _definition(
     "Reminder",
-    "Remind the team a day after somebody asked.",
+    "Remind the team a day after a request.",
     {"step_id": "sleep", "action": "delay", "config": {"seconds": 86_400}},
     {
         "step_id": "remind",
@@ -324,9 +324,9 @@ EXAMPLES: Final[tuple[DefinitionExample, ...]] = (
     DefinitionExample("steps for every item of a list", _LOOP),
     DefinitionExample("what happens after a failure", _FAILURE),
     DefinitionExample("written grants for a host that an expression decides", _GRANTED),
-    DefinitionExample("a run that sleeps, and history kept for a week", _PATIENT),
+    DefinitionExample("a run that waits, and history kept for a week", _PATIENT),
     DefinitionExample("an input that defaults to the previous firing", _WINDOW),
     DefinitionExample("every bound of a run", _BOUNDED),
-    DefinitionExample("an input that may be left out, and an output that may be missing", _GUARDED),
+    DefinitionExample("an optional input, and an output that may be missing", _GUARDED),
     DefinitionExample("two triggers with inputs of their own, one of them disabled", _TWO_TRIGGERS),
 )

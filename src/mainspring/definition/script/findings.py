@@ -78,7 +78,7 @@ _ONLY_SDK: Final = (
     '"mainspring"), and reach other systems with brains.http_fetch or fetch.'
 )
 _ONLY_REQUESTS: Final = (
-    "A secret is put in when the request leaves, in the url, the headers and the query of "
+    "A secret is added when the request is sent, in the url, the headers and the query of "
     "brains.http_fetch, or the url and the headers of fetch: write the placeholder there, as a "
     "text of its own that no function works on."
 )
@@ -163,8 +163,8 @@ def _placeholder(one: SecretPlaceholder) -> Iterator[Finding]:
         detail = f"the secret {one.name!r} is not replaced here."
         yield _finding(one.place, detail, "template_secret", _ONLY_REQUESTS)
     elif not one.literal:
-        detail = f"the secret {one.name!r} is written with an escape, and would not be put in."
-        suggestion = f"Write {{{{{one.name}}}}} as it stands, with no backslash in it."
+        detail = f"the secret {one.name!r} is written with an escape, so it would not be replaced."
+        suggestion = f"Write {{{{{one.name}}}}} literally, without a backslash."
         yield _finding(one.place, detail, "template_secret", suggestion)
 
 

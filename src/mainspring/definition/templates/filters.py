@@ -53,7 +53,7 @@ def check_format(pattern: Any) -> None:
         dash, letter = found.groups()
         if not letter or letter not in (DIRECTIVES if dash else DIRECTIVES + "%"):
             raise invalid_operation_error(
-                f"The date format does not know {found[0]!r}.",
+                f"The date format does not support {found[0]!r}.",
                 "Use %Y-%m-%d, %H:%M, %B, %A and the like; %-d leaves out a leading zero.",
             )
 
@@ -89,7 +89,7 @@ def read_moment(value: Any) -> datetime:
 def _from_seconds(value: int | float) -> datetime:
     if not -_LAST_SECOND // 4 <= value <= _LAST_SECOND:
         raise invalid_operation_error(
-            "This number of seconds is not a moment between the years 1 and 9999."
+            "This number of seconds is not a time between the years 1 and 9999."
         )
     return datetime.fromtimestamp(value, UTC)
 

@@ -199,7 +199,7 @@ def _misplaced_secret(line: int, secrets: bool, name: str | None) -> Invalid:
         "secrets cannot be used here"
         if name is None
         else f"the secret {name[:64]!r} cannot be used here",
-        "They may stand in the URL, the headers and the query of an HTTP request.",
+        "They can be used in the URL, the headers and the query of an HTTP request.",
     )
 
 

@@ -201,7 +201,7 @@ def _build_comparison(sign: str, compare: Callable[[Any, Any], Any]) -> BinaryOp
             return bool(compare(left, right))
         except TypeError:
             raise invalid_operation_error(
-                "A moment with a time zone has no order with one without."
+                "A time with a time zone cannot be compared with one without."
             ) from None
 
     return run

@@ -143,7 +143,7 @@ _KINDS: dict[type, str] = {
     list: "a list",
     tuple: "a list",
     dict: "an object",
-    datetime: "a moment",
+    datetime: "a date and time",
     date: "a date",
 }
 _CONTAINERS = frozenset({list, tuple, dict})
@@ -211,7 +211,7 @@ def undefined_value_error(path: str, holder: Any = MISSING, key: Any = None) -> 
     elif type(holder) in (list, tuple, str) and type(key) is int:
         reason = f": it has {len(holder)} items" if len(holder) else ": it is empty"
     elif holder is not MISSING:
-        reason = f": what stands before it is {describe_kind(holder)}"
+        reason = f": the value before it is {describe_kind(holder)}"
     return Invalid(
         f"There is no value called {path!r}{reason}.",
         code="template_undefined",

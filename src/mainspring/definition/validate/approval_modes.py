@@ -262,8 +262,8 @@ def _nothing_held(step: StepOutline, name: str) -> tuple[str, str, str]:
     why = "This step makes no outside write, so nothing of it can be held."
     if step.action in _PROGRAMS:
         why = (
-            "A held call of an agent or a script answers at once that it is held, so the run "
-            f"cannot wait for it: {name} does not apply here."
+            "A held call of an agent or a script returns immediately, so the run cannot wait for "
+            f"it: {name} does not apply here."
         )
     elif step.nested:
         why = f"Set {name} on the steps inside the loop that write outside."

@@ -768,9 +768,9 @@ def _check_future(
         if moment <= now:
             sheet.doubtful(
                 at + place,
-                "This moment has passed, so it starts no run.",
+                "This time is in the past, so it starts no run.",
                 "schedule_past",
-                "Choose a later moment.",
+                "Choose a later time.",
             )
     if schedule.excluded and schedule.after(now) is None:
         kept = replace(schedule, excluded=ExcludedDays())

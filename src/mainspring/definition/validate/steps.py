@@ -344,7 +344,7 @@ def _optional_input(name: str, names: VisibleNames, at: str) -> Finding | None:
         return None
     return Finding(
         at,
-        f"The input {name!r} may be left out, and then this template fails.",
+        f"The input {name!r} is optional, and without it this template fails.",
         "maybe_missing",
         "Require it, give it a default in the schema, or write | default(…).",
     )

@@ -44,7 +44,8 @@ _AT_ONCE: Final = 8
 _MOST_WAITING: Final = 200
 _CLOSING_SECONDS: Final = 10.0
 _NOT_LINKED: Final = (
-    "This Slack account is not linked to the member who is asked here, so nothing was decided."
+    "This Slack account is not linked to the member who received this question, so nothing was "
+    "decided."
 )
 _OUT_OF_DATE: Final = "This message is out of date. Open the Mainspring inbox to decide."
 _USAGE: Final = f"Get a code in Mainspring, under Settings, and enter `{COMMAND} link CODE` here."

@@ -190,7 +190,9 @@ _LIST_OUTPUT: Final[dict[str, Any]] = {
     "required": ["rules"],
     "properties": {"rules": {"type": "array", "items": _RULE}},
     "examples": [{"rules": [_EXAMPLE]}],
-    "x-mainspring-anti-examples": [{"value": {}, "reason": "also none are told"}],
+    "x-mainspring-anti-examples": [
+        {"value": {}, "reason": "the list is returned even if it is empty"}
+    ],
 }
 _DECIDE_INPUT: Final[dict[str, Any]] = {
     "$schema": _DIALECT,
@@ -218,6 +220,6 @@ _RULE_OUTPUT: Final[dict[str, Any]] = {
     **_RULE,
     "examples": [_EXAMPLE],
     "x-mainspring-anti-examples": [
-        {"value": {"rule_id": _SOME_ID}, "reason": "what it lets go is always told"}
+        {"value": {"rule_id": _SOME_ID}, "reason": "what it releases is always returned"}
     ],
 }

@@ -120,7 +120,7 @@ CREATE_INPUT: Final = build_object_schema(
         ),
         (
             {"summary": "x", "start": "2026-06-01", "end": "2026-06-02", "send_updates": True},
-            "it says who is told",
+            "it says who is notified",
         ),
     ],
 )
@@ -176,9 +176,9 @@ _EVENTS_SCOPE: Final = "https://www.googleapis.com/auth/calendar.events"
 _TEXTS: Final = ("summary", "description", "location", "recurrence")
 _CHANGES: Final = frozenset({*EDITABLE, "recurrence"}) - {"send_updates"}
 _TOLD: Final = {
-    "all": "everybody is told by mail",
-    "externalOnly": "guests outside of the calendar system are told by mail",
-    "none": "nobody is told by mail",
+    "all": "everyone is notified by mail",
+    "externalOnly": "guests outside of the calendar system are notified by mail",
+    "none": "no one is notified by mail",
 }
 
 
@@ -357,9 +357,10 @@ def update_preview(arguments: Mapping[str, Any]) -> str:
             changed.append(f"{name} to “{format_first_line(text, 60)}”")
     guests = arguments.get("attendees")
     if guests is not None:
-        changed.append(f"guests to {_list_guests(guests)}" if guests else "guests to nobody")
+        changed.append(f"guests to {_list_guests(guests)}" if guests else "no guest is notified")
     return (
-        f"Change the event {format_first_line(arguments['event_id'], 60)} in {_calendar_name(arguments)}: "  # noqa: E501
+        f"Change the event {format_first_line(arguments['event_id'], 60)} in "
+        f"{_calendar_name(arguments)}: "
         f"{'; '.join(changed) or 'nothing'}; {_TOLD[_updates(arguments)]}."
     )
 
@@ -367,7 +368,8 @@ def update_preview(arguments: Mapping[str, Any]) -> str:
 def delete_preview(arguments: Mapping[str, Any]) -> str:
     """Preview the deletion and the notified guests."""
     return (
-        f"Delete the event {format_first_line(arguments['event_id'], 60)} in {_calendar_name(arguments)}; "  # noqa: E501
+        f"Delete the event {format_first_line(arguments['event_id'], 60)} in "
+        f"{_calendar_name(arguments)}; "
         f"{_TOLD[_updates(arguments)]}."
     )
 

@@ -200,9 +200,9 @@ INPUT: Final = build_object_schema(
     {
         "start": {
             **_WHEN,
-            "description": "A day, such as 2026-06-01, or a moment with its offset.",
+            "description": "A date, such as 2026-06-01, or a date and time with its offset.",
         },
-        "end": {**_WHEN, "description": "A day, which is the last one, or a moment."},
+        "end": {**_WHEN, "description": "A date, which is the last one, or a date and time."},
     },
     ["start", "end"],
     [

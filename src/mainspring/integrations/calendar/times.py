@@ -21,7 +21,9 @@ _SAID: Final = re.compile(
     r"(?<![\w-])\d{4}-\d{2}-\d{2}(?:[Tt ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?"
     r"(?:[Zz]|[+-]\d{2}:\d{2}))?(?![\w-])"
 )
-_ONE_OR_OTHER: Final = "Write a day such as 2026-06-01, or a moment such as 2026-06-01T09:00:00Z."
+_ONE_OR_OTHER: Final = (
+    "Write a date such as 2026-06-01, or a date and time such as 2026-06-01T09:00:00Z."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ def read_window(arguments: Mapping[str, Any]) -> Window:
     for name in ("start", "end"):
         value = parse_day_or_time(arguments.get(name))
         if value is None or (isinstance(value, datetime) and value.tzinfo is None):
-            detail = "This is neither a day nor a moment with its offset."
+            detail = "This is not a date, nor a date and time with its offset."
             found.append(Finding(f"/{name}", detail, "calendar_window", _ONE_OR_OTHER))
         else:
             ends[name] = value
@@ -106,11 +108,11 @@ def find_time_problems(arguments: Mapping[str, Any]) -> list[Finding]:
             continue
         value = parse_day_or_time(arguments[name])
         if value is None:
-            detail = "This is neither a day nor a moment."
+            detail = "This is not a date, nor a date and time."
             found.append(Finding(f"/{name}", detail, "event_time", _ONE_OR_OTHER))
         elif isinstance(value, datetime) and value.tzinfo is None and zone is None:
             way_out = "Add the offset, such as +02:00 or Z, or give time_zone."
-            detail = "Nobody knows where this time is meant."
+            detail = "This time has no time zone."
             found.append(Finding(f"/{name}", detail, "event_time", way_out))
         else:
             times[name] = value
@@ -154,7 +156,7 @@ def _event_order(times: Mapping[str, date | datetime], zone: str | None) -> list
         return []
     start, end = times["start"], times["end"]
     if isinstance(start, datetime) is not isinstance(end, datetime):
-        detail = "One of start and end is a day and the other a moment."
+        detail = "One of start and end is a date and the other a date and time."
         return [Finding("/end", detail, "event_time", "Give two days, or two moments.")]
     if to_datetime(end, zone) > to_datetime(start, zone):
         return []

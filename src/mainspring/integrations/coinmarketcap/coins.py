@@ -51,4 +51,4 @@ def _number(value: Any, what: str) -> float | int:
 
 
 def _broken(what: str) -> UpstreamError:
-    return UpstreamError(f"A coin that was told {what}.", code="unreadable_item", retryable=False)
+    return UpstreamError(f"A coin of the report {what}.", code="unreadable_item", retryable=False)

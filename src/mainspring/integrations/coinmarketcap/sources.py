@@ -59,7 +59,7 @@ def build_hourly_poll(market: CoinMarketCap) -> Poll:
         del given, cursor
         return await _portion(market, ctx, MOST_COINS)
 
-    return Poll("snapshot", "The ten largest coins, as they stand now.", read, "0 * * * *")
+    return Poll("snapshot", "The ten largest coins, with current prices.", read, "0 * * * *")
 
 
 async def _portion(market: CoinMarketCap, ctx: CallContext, limit: int) -> ItemBatch:

@@ -30,7 +30,7 @@ def build_post_capability(discord: Discord) -> Capability:
         id="discord.post",
         description="Post a message to Discord\n\n"
         "Posts text to a channel as the connected bot, after a person approves it. "
-        "Mentions notify nobody unless you allow them.",
+        "Mentions notify no one unless you allow them.",
         input_schema=_INPUT,
         output_schema=_OUTPUT,
         handler=post,
@@ -56,7 +56,7 @@ def preview(arguments: Mapping[str, Any]) -> str:
     """Preview the channel and the text in one line."""
     shown = format_first_line(arguments["content"], _SHOWN_TEXT)
     place = "Post an answer in" if "reply_to" in arguments else "Post to"
-    called = ", calling whoever it names" if arguments.get("mentions") == "users" else ""
+    called = ", notifying everyone it mentions" if arguments.get("mentions") == "users" else ""
     return f"{place} channel {arguments['channel_id']} of Discord{called}: {shown}"
 
 
@@ -88,12 +88,12 @@ _INPUT: Final[dict[str, Any]] = {
             "minLength": 1,
             "maxLength": _TEXT,
             "pattern": r"\S",
-            "x-mainspring-says": "A message has something in it besides blanks.",
+            "x-mainspring-says": "A message cannot be blank.",
         },
         "reply_to": {**ID_SCHEMA, "description": "Id of the message to reply to."},
         "mentions": {
-            "description": "Whom mentions can notify: nobody or the named users; never everyone "
-            "or a role.",
+            "description": "Who can be notified by mentions: no one or the named users; never "
+            "everyone or a role.",
             "enum": ["none", "users"],
             "default": "none",
         },

@@ -39,7 +39,7 @@ _ID: Final = re.compile(r"[0-9]{15,20}")
 _INVITE: Final = "Invite the bot to the server, and let it see the channel and its history."
 # Discord's error codes, with message and remedy.
 _REFUSALS: Final[Mapping[int, tuple[type[Problem], str, str | None]]] = {
-    10003: (NotFound, "Discord knows no such channel, or the bot is not in its server.", _INVITE),
+    10003: (NotFound, "Discord found no such channel, or the bot is not in its server.", _INVITE),
     10008: (NotFound, "There is no such message in the channel.", None),
     40001: (PermissionDenied, "Discord does not let this bot do that.", _INVITE),
     50001: (PermissionDenied, "The bot may not see this channel.", _INVITE),

@@ -14,7 +14,7 @@ _PAYLOAD: Final[dict[str, Any]] = {
     "properties": {
         "channel_id": {"type": "string"},
         "message_id": {"type": "string"},
-        "author": {"type": "string", "description": "What whoever wrote it is called there."},
+        "author": {"type": "string", "description": "The display name of the author."},
         "text": {"type": "string", "description": "How it begins, up to 4000 characters."},
         "posted_at": {"type": "string", "format": "date-time"},
         "page_slug": {"type": "string", "description": "The page that it became."},
@@ -30,4 +30,4 @@ _PAYLOAD: Final[dict[str, Any]] = {
     ],
 }
 
-EVENTS: Final = (EventType(MESSAGE_POSTED, "Somebody wrote in a followed channel.", _PAYLOAD),)
+EVENTS: Final = (EventType(MESSAGE_POSTED, "A message arrived in a followed channel.", _PAYLOAD),)

@@ -199,8 +199,8 @@ _INPUT: dict[str, Any] = {
         },
     ],
     "x-mainspring-anti-examples": [
-        {"value": {"subject": "x", "text": "y"}, "reason": "nobody to send it to"},
-        {"value": {"to": [], "subject": "x", "text": "y"}, "reason": "nobody to send it to"},
+        {"value": {"subject": "x", "text": "y"}, "reason": "no one to send it to"},
+        {"value": {"to": [], "subject": "x", "text": "y"}, "reason": "no one to send it to"},
         {
             "value": {"to": "ada@example.com", "subject": "x", "text": "y"},
             "reason": "to is a list, also for one",

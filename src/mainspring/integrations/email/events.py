@@ -33,6 +33,4 @@ _PAYLOAD: Final[dict[str, Any]] = {
     ],
 }
 
-EVENTS: Final = (
-    EventType(MESSAGE_RECEIVED, "A mail came into a mailbox that is followed.", _PAYLOAD),
-)
+EVENTS: Final = (EventType(MESSAGE_RECEIVED, "A mail arrived in a followed mailbox.", _PAYLOAD),)

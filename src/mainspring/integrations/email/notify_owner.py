@@ -59,7 +59,7 @@ _INPUT: dict[str, Any] = {
         {"value": {"subject": "", "text": "x"}, "reason": "a mail has a subject"},
         {
             "value": {"to": ["ada@example.com"], "subject": "Done", "text": "x"},
-            "reason": "it goes to the owner and nobody else; send_email mails other people",
+            "reason": "it goes to the owner and no one else; send_email mails other people",
         },
     ],
 }

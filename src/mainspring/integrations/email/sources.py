@@ -49,14 +49,14 @@ INPUT: Final[dict[str, Any]] = {
     "properties": {
         "query": {
             "type": "string",
-            "description": 'Words that stand in the mail, or where: from:ada subject:"next week".',
+            "description": 'Words in the mail, or where to search: from:ada subject:"next week".',
             "minLength": 1,
             "maxLength": 1_000,
         },
         "since": {
             "type": "string",
             "format": "date",
-            "description": "Only mails that came on this day or later, such as 2026-08-01.",
+            "description": "Only mails received on this day or later, such as 2026-08-01.",
         },
         "limit": {"type": "integer", "minimum": 1, "maximum": MOST_FETCHED, "default": _USUAL},
     },
@@ -162,7 +162,7 @@ async def _poll(
     if going_on["uid"] < news.old:
         going_on |= news.as_cursor()
     anew = cursor is not None and not counted
-    note = "The mailbox counts its mails anew, so the last days were read again." if anew else None
+    note = "The mailbox renumbered its mails, so the last days were read again." if anew else None
     return ItemBatch(items, going_on, bool(left), note)
 
 

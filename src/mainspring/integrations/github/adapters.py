@@ -56,7 +56,7 @@ _REF: Final[dict[str, Any]] = {
         [{"owner": "octo", "repo": "hello"}, {"owner": "octo", "name": "hello"}],
         [
             ({"owner": "octo"}, "which of their repositories"),
-            ({"repo": "octo/hello"}, "the owner stands apart"),
+            ({"repo": "octo/hello"}, "the owner is a separate field"),
             ({"owner": "octo", "repo": "../x"}, "no repository is called so"),
         ],
     ),
@@ -78,7 +78,7 @@ _MOMENT: Final[dict[str, Any]] = {
 }
 _DIRECTION: Final[dict[str, Any]] = {"enum": ["asc", "desc"]}
 _PR_PARAMS: Final[dict[str, Any]] = {
-    "base": {**_WORD, "description": "The branch that they shall go into."},
+    "base": {**_WORD, "description": "The branch to merge into."},
     "head": {**_WORD, "description": "The branch that they come from, as owner:branch."},
     "sort": {"enum": ["created", "updated", "popularity", "long-running"]},
     "direction": _DIRECTION,
@@ -253,7 +253,7 @@ def _operation(github: GitHub, told: _OperationSpec) -> Operation:
             raise _too_many(f"{owner}/{repo}")
         return build_rows(found, told.row)
 
-    wrong = [({"limit": 0}, "none at all"), ({"no_such": 1}, "nobody knows this one")]
+    wrong = [({"limit": 0}, "none at all"), ({"no_such": 1}, "no one knows this one")]
     return Operation(
         f"github.{told.name}",
         told.says,

@@ -60,11 +60,11 @@ ISSUE_INPUT: Final = build_object_schema(
     },
     ["owner", "repo", "title"],
     [
-        {"owner": "octo", "repo": "hello", "title": "The door does not close"},
+        {"owner": "octo", "repo": "hello", "title": "The login fails"},
         {
             "owner": "octo",
             "repo": "hello",
-            "title": "The door does not close",
+            "title": "The login fails",
             "body": "It happens **every evening**.",
             "labels": ["bug"],
             "assignees": ["mona"],
@@ -79,7 +79,7 @@ ISSUE_INPUT: Final = build_object_schema(
     [
         ({"owner": "octo", "repo": "hello"}, "an issue has a title"),
         ({"owner": "octo", "repo": "hello", "title": ""}, "a title says something"),
-        ({"owner": "octo", "repo": "octo/hello", "title": "x"}, "the owner stands apart"),
+        ({"owner": "octo", "repo": "octo/hello", "title": "x"}, "the owner is a separate field"),
         ({"owner": "octo", "repo": "..", "title": "x"}, "no repository is called so"),
         ({"owner": "../x", "repo": "hello", "title": "x"}, "no owner is called so"),
         ({"owner": "o", "repo": "h", "title": "x", "labels": "bug"}, "labels are a list"),

@@ -112,7 +112,7 @@ def _build_moved_error(response: HttpResponse, subject: RequestSubject) -> Probl
     return Conflict(
         f"{subject.what} has another name by now, and nothing was written.",
         code="github_moved",
-        suggestion="Look at GitHub what it is called now, and write that name.",
+        suggestion="Find its current name on GitHub, and use that.",
         unsent=True,
     )
 
@@ -126,7 +126,7 @@ def _forbidden(response: HttpResponse, subject: RequestSubject) -> Problem:
     text = parse_error_detail(response).message
     if response.headers.get("x-github-sso", "").startswith("required"):
         return PermissionDenied(
-            f"The organisation of {subject.what} wants its single sign-on to be used first.",
+            f"The organisation of {subject.what} requires single sign-on first.",
             code="github_single_sign_on",
             suggestion="At GitHub, let this application into that organisation.",
             unsent=True,
@@ -162,7 +162,7 @@ def _build_gone_problem(response: HttpResponse, subject: RequestSubject) -> Prob
             unsent=True,
         )
     return NotFound(
-        f"GitHub says that this is gone from {subject.what}" + (f": {text}" if text else "."),
+        f"GitHub reports that this is deleted in {subject.what}" + (f": {text}" if text else "."),
         code="github_gone",
         unsent=True,
     )

@@ -28,7 +28,7 @@ _OPENED: Final = build_object_schema(
         {
             "repository": "octo/hello",
             "number": 7,
-            "title": "The door does not close",
+            "title": "The login fails",
             "url": "https://github.com/octo/hello/issues/7",
             "author": "mona",
             "labels": ["bug"],
@@ -63,7 +63,7 @@ _PUBLISHED: Final = build_object_schema(
 )
 
 EVENTS: Final = (
-    EventType(ISSUE_OPENED, "Somebody opened an issue in a watched repository.", _OPENED),
-    EventType(PR_OPENED, "Somebody opened a pull request in a watched repository.", _OPENED),
+    EventType(ISSUE_OPENED, "An issue was opened in a watched repository.", _OPENED),
+    EventType(PR_OPENED, "A pull request was opened in a watched repository.", _OPENED),
     EventType(RELEASE_PUBLISHED, "A release of a watched repository was published.", _PUBLISHED),
 )

@@ -32,7 +32,8 @@ INPUT: Final = build_object_schema(
     {
         "query": {
             "type": "string",
-            "description": "As in GitHub's search: repo:octo/hello is:open label:bug door. Without "
+            "description": "As in GitHub's search: repo:octo/hello is:open label:bug login. "
+            "Without "
             "is:issue or is:pr, both kinds are looked for.",
             "minLength": 1,
             "maxLength": _MOST_QUERY,

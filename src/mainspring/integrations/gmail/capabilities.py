@@ -216,7 +216,7 @@ INPUT: Final = build_object_schema(
         },
     ],
     [
-        ({"subject": "x", "body": "y"}, "nobody to send it to"),
+        ({"subject": "x", "body": "y"}, "no one to send it to"),
         ({"to": "ada@example.com", "subject": "x", "body": "y"}, "to is a list, also for one"),
         ({"to": ["ada"], "subject": "x", "body": "y"}, "not an address"),
         (

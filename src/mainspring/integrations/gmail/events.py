@@ -39,6 +39,6 @@ _PAYLOAD: Final[Mapping[str, Any]] = build_object_schema(
 )
 
 MESSAGE_RECEIVED: Final = EventType(
-    "gmail.message_received", "A message came into a Gmail mailbox.", _PAYLOAD
+    "gmail.message_received", "A message arrived in a Gmail mailbox.", _PAYLOAD
 )
 EVENTS: Final = (MESSAGE_RECEIVED,)

@@ -200,7 +200,7 @@ INPUT: Final = build_object_schema(
     [
         ({}, "nothing is looked for"),
         ({"query": "", "limit": 10}, "nothing is looked for"),
-        ({"query": "from:noah", "limit": 251}, "at most 250 threads at once"),
+        ({"query": "from:noah", "limit": 251}, "at most 250 threads"),
     ],
 )
 

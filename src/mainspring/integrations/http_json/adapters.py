@@ -45,7 +45,7 @@ def read_path(text: str, at: str) -> JSONPathQuery:
     if text.count("..") > 1 or "$" in text[1:] or _PATTERN.search(text) or ways > _MOST_WAYS:
         raise _bad(
             at,
-            "This path could look at too many places: it may have .. once, few commas, and no $ "
+            "This path could match too many places: it may have .. once, few commas, and no $ "
             "and no match() or search() behind its beginning.",
             "Name the places on the way.",
         )
@@ -90,7 +90,7 @@ def check_column(text: str, at: str) -> None:
     if text.startswith("$"):
         read_path(text, at)
     elif not _DOTTED.fullmatch(text):
-        raise _bad(at, "This is neither a JSONPath nor names with dots.", "As in user.login.")
+        raise _bad(at, "This is not a JSONPath or names with dots.", "As in user.login.")
 
 
 def _bad(at: str, detail: str, suggestion: str | None = None) -> Invalid:
@@ -111,8 +111,8 @@ REF_SCHEMA: Final[dict[str, Any]] = {
         "url": {**URL_SCHEMA, "title": "Address"},
         "method": {"enum": ["GET"], "default": "GET"},
         "headers": {
-            "description": "Sent with each read, such as Accept-Language. None that lets "
-            "somebody in: a link is read by everybody here.",
+            "description": "Sent with each read, such as Accept-Language. No credentials: every "
+            "member can read a link.",
             "type": "object",
             "maxProperties": 20,
             "propertyNames": {"maxLength": 100, "pattern": "^[A-Za-z0-9-]+$"},
@@ -130,13 +130,13 @@ PARAMS_SCHEMA: Final[dict[str, Any]] = {
     "additionalProperties": False,
     "properties": {
         "items": {
-            "description": "A JSONPath to the things that become rows. Left out: the answer "
-            "itself, which is then a list.",
+            "description": "A JSONPath to the items that become rows. Default: the response "
+            "itself, if it is a list.",
             **_PATH,
         },
         "columns": {
-            "description": "Each column with where its value stands in an item: a JSONPath, or "
-            "names with dots. Left out: every field of the item.",
+            "description": "Each column with the place of its value in an item: a JSONPath, or "
+            "names with dots. Default: every field of the item.",
             "type": "object",
             "minProperties": 1,
             "maxProperties": 100,
@@ -161,7 +161,7 @@ def normalize_ref(ref: Mapping[str, Any]) -> dict[str, Any]:
     findings = [
         Finding(
             f"/headers/{name}",
-            f"{name} looks as if it let somebody in, and a link is read by everybody here.",
+            f"{name} looks like a credential, and every member can read a link.",
             "secret_header",
             "Use an integration with a connection, or an automation with http_fetch and a secret.",
         )

@@ -41,11 +41,11 @@ PARAMS_SCHEMA: Final[dict[str, Any]] = {
     "additionalProperties": False,
     "properties": {
         "start": {
-            "description": "The first moment, or day, that counts. Left out: today.",
-            "x-mainspring-says": "This must be a day or a moment, such as 2026-01-31.",
+            "description": "The first date, or date and time, to include. Default: today.",
+            "x-mainspring-says": "Write a date, or a date and time, such as 2026-01-31.",
             **_DAY,
         },
-        "end": {"description": "Where the window ends. Left out: after days.", **_DAY},
+        "end": {"description": "The end of the window. Default: after days.", **_DAY},
         "days": {
             "description": "How many days from start.",
             "type": "integer",
@@ -126,7 +126,7 @@ def _moment(params: Mapping[str, Any], name: str) -> datetime | None:
     try:
         found = datetime.fromisoformat(str(text))
     except ValueError:
-        raise _bad(f"/{name}", "This must be a day or a moment, such as 2026-01-31.") from None
+        raise _bad(f"/{name}", "Write a date, or a date and time, such as 2026-01-31.") from None
     return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
 
 

@@ -218,7 +218,7 @@ def _text(event: Mapping[str, Any], name: str) -> str:
 
 def _unreadable(what: str) -> UpstreamError:
     return UpstreamError(
-        f"What stands at the address {what}", code="unreadable_answer", retryable=False
+        f"The content of the address {what}", code="unreadable_answer", retryable=False
     )
 
 

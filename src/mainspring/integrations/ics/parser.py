@@ -158,7 +158,7 @@ def read_feeds(text: bytes, limit: TimeLimit) -> list[CalendarFeed]:
 
 def build_unreadable_event(name: str, why: str) -> UnreadableItem:
     """A skipped event and the reason."""
-    detail = f"The event {name[:200]!r} is left out: {why}"
+    detail = f"The event {name[:200]!r} is skipped: {why}"
     return UnreadableItem(name, UpstreamError(detail, code="unreadable_event", retryable=False))
 
 

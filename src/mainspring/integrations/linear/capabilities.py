@@ -119,8 +119,8 @@ async def _person(linear: Linear, ctx: CallContext, named: str) -> str:
     for field in how:
         found = await linear.users(ctx, {field: {"eqIgnoreCase": named}})
         if found:
-            return _only(found, "/assignee", f"somebody called {named!r}")
-    raise _unknown("/assignee", f"somebody called {named!r}")
+            return _only(found, "/assignee", f"someone called {named!r}")
+    raise _unknown("/assignee", f"someone called {named!r}")
 
 
 async def _labels(linear: Linear, ctx: CallContext, team: str, named: list[str]) -> list[str]:
@@ -143,12 +143,12 @@ def _only(found: list[Any], pointer: str, what: str) -> str:
     if not isinstance(named, str):
         raise malformed_response_error(NAME)
     if len(found) > 1:
-        raise _wrong(pointer, f"Linear knows more than one: {what}.", "Give the id instead.")
+        raise _wrong(pointer, f"Linear has more than one: {what}.", "Give the id instead.")
     return named
 
 
 def _unknown(pointer: str, what: str) -> Invalid:
-    return _wrong(pointer, f"Linear does not know {what}.", "Look in Linear how it is written.")
+    return _wrong(pointer, f"Linear did not find {what}.", "Look in Linear how it is written.")
 
 
 def _wrong(pointer: str, detail: str, suggestion: str) -> Invalid:
@@ -189,10 +189,10 @@ _INPUT: Final = build_object_schema(
     },
     ["team", "title"],
     [
-        {"team": "ENG", "title": "The door does not close"},
+        {"team": "ENG", "title": "The login fails"},
         {
             "team": "ENG",
-            "title": "The door does not close",
+            "title": "The login fails",
             "description": "It happens **every evening**.",
             "priority": "high",
             "assignee": "mona@example.com",

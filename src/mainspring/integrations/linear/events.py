@@ -24,7 +24,7 @@ _FIELDS: Final[dict[str, Any]] = {
 EVENTS: Final = (
     EventType(
         ISSUE_CREATED,
-        "Somebody made an issue in Linear.",
+        "An issue was created in Linear.",
         build_object_schema(
             _FIELDS,
             list(_FIELDS),
@@ -32,7 +32,7 @@ EVENTS: Final = (
                 {
                     "id": "6f1c0d2e-3a4b-4c5d-8e6f-0123456789ab",
                     "identifier": "ENG-7",
-                    "title": "The door does not close",
+                    "title": "The login fails",
                     "url": "https://linear.app/octo/issue/ENG-7",
                     "team": "ENG",
                     "state": "Todo",

@@ -120,7 +120,7 @@ INPUT: Final = build_object_schema(
     {
         "query": {
             "type": "string",
-            "description": "Words to look for; left out: the latest changed issues.",
+            "description": "Words to search for. Default: the issues changed last.",
             "minLength": 1,
             "maxLength": 500,
         },

@@ -169,8 +169,8 @@ _ITEM_PARAMS: Final = build_object_schema(
     {
         "limit": _LIMIT,
         "names": {
-            "description": "Whether columns are called by their titles, or by their ids, which "
-            "stay the same when somebody changes a title.",
+            "description": "Whether columns are named by their titles, or by their ids, which "
+            "stay the same when a title changes.",
             "enum": ["title", "id"],
             "default": "title",
         },
@@ -217,8 +217,8 @@ def build_board_adapter(monday: Monday) -> Adapter:
         operations=(
             Operation(
                 "monday.list_items",
-                "The items of the board. Beside the columns told here, each column of the board "
-                "is one.",
+                "The items of the board. Each column of the board is added to the columns listed "
+                "here.",
                 _ITEM_PARAMS,
                 items,
                 OWN,

@@ -87,7 +87,7 @@ _INPUT: Final = build_object_schema(
     },
     ["item_id", "body"],
     [
-        {"item_id": "1234567890", "body": "The door closes again."},
+        {"item_id": "1234567890", "body": "The login works again."},
         {"item_id": "1234567890", "body": "{{ steps.report.text }}"},
     ],
     [

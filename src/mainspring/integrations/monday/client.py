@@ -105,7 +105,7 @@ def _meaning(word: str, status: Any, text: str, pause: float) -> Problem:
         )
     if status == 404 or any(one in word for one in _MISSING):
         return NotFound(
-            f"monday.com knows no such thing, or does not show it to this account{said}",
+            f"monday.com did not find this, or does not show it to this account{said}",
             code="monday_not_found",
             unsent=True,
         )

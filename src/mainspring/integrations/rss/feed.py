@@ -141,4 +141,4 @@ def _digest(title: str, body: str) -> str:
 
 
 def _unreadable(what: str, code: str) -> UpstreamError:
-    return UpstreamError(f"What stands at the address {what}", code=code, retryable=False)
+    return UpstreamError(f"The content of the address {what}", code=code, retryable=False)

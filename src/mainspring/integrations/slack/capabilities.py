@@ -164,7 +164,7 @@ _INPUT: dict[str, Any] = {
     "x-mainspring-anti-examples": [
         {
             "value": {"channel": "C0123", "text": "x", "token": "a-token-as-plain-text"},
-            "reason": "a token stands in a definition by its name only",
+            "reason": "a definition refers to a token by name only",
         },
         {"value": {"text": "x"}, "reason": "in which channel?"},
         {

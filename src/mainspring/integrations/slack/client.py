@@ -76,14 +76,14 @@ _RENEW = frozenset({"invalid_auth", "token_expired", "token_revoked"})
 _LONGEST_REFUSAL: Final = 4_096
 # Slack's error codes, with message and remedy.
 _REFUSALS: Mapping[str, tuple[str, str | None]] = {
-    "account_inactive": ("The token belongs to an account that was switched off.", _KEEP_ONE),
+    "account_inactive": ("The account of the token was deactivated.", _KEEP_ONE),
     "channel_not_found": (
-        "Slack knows no such channel, or the bot may not see it.",
+        "Slack found no such channel, or the bot may not see it.",
         "Give the channel's id, and invite the bot into private channels.",
     ),
     "invalid_auth": ("Slack does not accept the token.", _KEEP_ONE),
     "is_archived": ("The channel is archived.", "Choose another channel, or open it again."),
-    "invalid_cursor": ("Slack does not know any more where the reading ended.", None),
+    "invalid_cursor": ("Slack no longer accepts the cursor of the last read.", None),
     "missing_scope": ("The token does not allow this.", _KEEP_ONE),
     "msg_too_long": ("The message is too long for Slack.", "Shorten it, or send a link."),
     "no_permission": ("The bot may not post in this workspace.", _KEEP_ONE),
@@ -335,7 +335,7 @@ def _not_slack() -> NoReturn:
     """A response that is not Slack's. A retry could post twice, and would most likely fail
     again."""
     raise UpstreamError(
-        "What answered does not speak as Slack's API does.",
+        "The response is not one of Slack's API.",
         code="slack_answer",
         retryable=False,
         suggestion="See whether MAINSPRING_SLACK_URL leads to Slack.",

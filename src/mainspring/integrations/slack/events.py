@@ -14,7 +14,7 @@ _PAYLOAD: Final[dict[str, Any]] = {
     "properties": {
         "channel": {"type": "string"},
         "ts": {"type": "string", "description": "The message's own name; thread_ts of an answer."},
-        "user": {"type": "string", "description": "The id of whoever wrote it."},
+        "user": {"type": "string", "description": "The id of the author."},
         "author": {"type": "string", "description": "What they are called in Slack."},
         "text": {"type": "string", "description": "How it begins, up to 4000 characters."},
         "posted_at": {"type": "string", "format": "date-time"},
@@ -33,5 +33,5 @@ _PAYLOAD: Final[dict[str, Any]] = {
 }
 
 EVENTS: Final = (
-    EventType(MESSAGE_POSTED, "Somebody began a conversation in a followed channel.", _PAYLOAD),
+    EventType(MESSAGE_POSTED, "A conversation was started in a followed channel.", _PAYLOAD),
 )

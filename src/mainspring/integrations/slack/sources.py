@@ -45,7 +45,7 @@ INPUT: Final[dict[str, Any]] = {
         "limit": {"type": "integer", "minimum": 1, "maximum": MOST_FETCHED, "default": _USUAL},
         "query": {
             "type": "string",
-            "description": "Only conversations in which this is said, in any case.",
+            "description": "Only conversations that contain this text, in any case.",
             "minLength": 1,
             "maxLength": 200,
         },
@@ -58,7 +58,10 @@ INPUT: Final[dict[str, Any]] = {
         {"value": {}, "reason": "of which channel?"},
         {"value": {"channel": "my channel"}, "reason": "a channel has no spaces"},
         {"value": {"channel": "C0123", "limit": 1000}, "reason": "more than one call brings"},
-        {"value": {"channel": "C0123", "since": "yesterday"}, "reason": "a moment, not a word"},
+        {
+            "value": {"channel": "C0123", "since": "yesterday"},
+            "reason": "a date and time, not a word",
+        },
     ],
 }
 

@@ -72,7 +72,7 @@ _INPUT: dict[str, Any] = {
             "minLength": 1,
             "maxLength": _TEXT,
             "pattern": r"\S",
-            "x-mainspring-says": "A message has something in it besides blanks.",
+            "x-mainspring-says": "A message cannot be blank.",
         }
     },
     "examples": [

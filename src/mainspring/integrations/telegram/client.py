@@ -57,7 +57,7 @@ _REFUSALS: Final[tuple[tuple[int, str, str, str, str | None], ...]] = (
         400,
         "Bad Request: chat not found",
         "telegram_chat_not_found",
-        "Telegram knows no such chat, or the bot may not write in it.",
+        "Telegram found no such chat, or the bot may not write in it.",
         _KEEP_CHAT,
     ),
     (
@@ -96,7 +96,7 @@ _REFUSALS: Final[tuple[tuple[int, str, str, str, str | None], ...]] = (
         "The bot may not write to the owner: it was blocked, or was never written to.",
         "Open the chat with the bot in Telegram, unblock it and press Start.",
     ),
-    (404, "", "telegram_unauthorized", "Telegram knows no bot with this token.", _KEEP_TOKEN),
+    (404, "", "telegram_unauthorized", "Telegram found no bot with this token.", _KEEP_TOKEN),
 )
 
 
@@ -215,7 +215,7 @@ class Telegram:
         )
         if response.status == 404:
             raise ReconnectRequired(
-                "Telegram knows no bot with this token.",
+                "Telegram found no bot with this token.",
                 code="telegram_unauthorized",
                 suggestion="Ask @BotFather for the bot's token, and connect it again.",
             )
@@ -319,7 +319,7 @@ def _not_telegram() -> NoReturn:
     """A response that is not Telegram's. A retry could send twice, and would most likely fail
     again."""
     raise UpstreamError(
-        "What answered does not speak as Telegram's Bot API does.",
+        "The response is not one of Telegram's Bot API.",
         code="telegram_answer",
         retryable=False,
         suggestion="See whether MAINSPRING_TELEGRAM_URL leads to Telegram.",

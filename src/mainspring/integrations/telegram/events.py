@@ -32,7 +32,7 @@ MESSAGE_RECEIVED: Final = _event(
 )
 STARTED: Final = _event(
     "started",
-    "Somebody pressed Start with the code of a link.",
+    "A person pressed Start with the code of a link.",
     code="string",
     chat_id="integer",
     user_id="integer",
@@ -40,7 +40,7 @@ STARTED: Final = _event(
 )
 BUTTON_PRESSED: Final = _event(
     "button_pressed",
-    "Somebody pressed a button under a message of the bot.",
+    "A person pressed a button under a message of the bot.",
     data="string",
     chat_id="integer",
     user_id="integer",

@@ -129,7 +129,7 @@ async def read_body(response: httpcore2.Response, encoding: str, room: int) -> b
             count += 1
             if count > MOST_PIECES:
                 raise UpstreamError(
-                    "The answer came in too many small pieces.",
+                    "The response arrived in too many small pieces.",
                     code="bad_response",
                     retryable=False,
                 )

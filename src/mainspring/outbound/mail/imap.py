@@ -179,7 +179,7 @@ def _check(status: bytes) -> None:
 
 def too_much_error() -> UpstreamError:
     return UpstreamError(
-        "The mail server sends more than it was asked for.",
+        "The mail server sends more than was requested.",
         code="mailbox_too_large",
         retryable=False,
     )
@@ -191,7 +191,7 @@ def connection_ended_error() -> UpstreamError:
 
 def not_imap_error() -> UpstreamError:
     return UpstreamError(
-        "What answered does not speak as a mail server does that is read over IMAP.",
+        "The response is not one of an IMAP server.",
         code="mailbox_answer",
         retryable=False,
         suggestion="Check the host and the port; 993 is usual.",
@@ -448,8 +448,7 @@ async def _sign_in(talk: ImapConnection, place: ImapSettings, reveal: Reveal) ->
         raise ReconnectRequired(
             "The mail server does not accept the user and password.",
             code="mailbox_sign_in",
-            suggestion="Connect the mailbox again; many providers want a password that is made "
-            "for one program.",
+            suggestion="Connect the mailbox again. Many providers require an app password.",
         ) from None
 
 

@@ -48,7 +48,7 @@ def map_delivery_error(error: Exception, secrets: Redactor) -> Problem:
             code="mail_unreachable",
         )
     if isinstance(error, aiosmtplib.SMTPException):
-        return UpstreamError("The mail server did not speak as expected.", code="mail_reply")
+        return UpstreamError("The mail server sent an unexpected response.", code="mail_reply")
     return log_and_convert_error(error)
 
 
@@ -63,7 +63,7 @@ def _nobody(error: aiosmtplib.SMTPRecipientsRefused, secrets: Redactor) -> Upstr
 
 def _refused_error(error: aiosmtplib.SMTPResponseException, secrets: Redactor) -> UpstreamError:
     if not 400 <= error.code <= 599:
-        return UpstreamError("The mail server did not speak as expected.", code="mail_reply")
+        return UpstreamError("The mail server sent an unexpected response.", code="mail_reply")
     reply = format_smtp_reply(error.code, error.message, secrets)
     if _for_now(error.code):
         return UpstreamError(f"The mail server asks to try later: {reply}", code="mail_not_now")

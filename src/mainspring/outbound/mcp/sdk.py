@@ -225,7 +225,7 @@ def _refused_error(way: McpChannel, alias: str) -> Problem:
         return UpstreamError(
             f"The server of {alias} does not allow this for the signed-in account.",
             code="mcp_forbidden",
-            suggestion="Sign in there as somebody who may, or ask for more rights.",
+            suggestion="Sign in there with an account that has the permission, or request it.",
             retryable=False,
         )
     if status == 404:

@@ -140,7 +140,7 @@ def _not_started(connection: McpConnection) -> UpstreamError:
     return UpstreamError(
         f"The program of {connection.alias} could not be started.",
         code="program_failed",
-        suggestion="An operator looks at its command.",
+        suggestion="An operator must check its command.",
         retryable=False,
     )
 

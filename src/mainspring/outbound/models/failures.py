@@ -136,7 +136,7 @@ def _map_status(
         return _upstream(
             f"{name} does not accept the key of this connection."
             if endpoint.has_key
-            else f"{name} wants a key, and this connection has none.",
+            else f"{name} requires a key, and this connection has none.",
             "model_key_refused",
             f"Give the model connection {name} a key that its provider accepts.",
         )
@@ -145,7 +145,7 @@ def _map_status(
         return _upstream(
             f"The account behind {name} has no money or quota left.",
             "model_account_empty",
-            f"Look at the account of the model connection {name} at its provider.",
+            f"Check the account of the model connection {name} at its provider.",
         )
     if status in _BUSY:
         return UpstreamError(
@@ -158,7 +158,8 @@ def _map_status(
         )
     if status == 413 or (status in {400, 422} and _TOO_LONG.search(said)):
         return TooLarge(
-            f"The conversation is longer than {endpoint.model} takes.{_format_provider_message(result)}",  # noqa: E501
+            f"The conversation is longer than {endpoint.model} "
+            f"takes.{_format_provider_message(result)}",
             code="model_request_too_large",
             suggestion="Give the model less to read, or name one that reads more.",
         )
@@ -184,7 +185,7 @@ def _other(endpoint: ModelEndpoint, status: int, result: Mapping[str, Any]) -> P
         return _upstream(
             f"There is no model server at the address of {name} (status {status}).",
             "model_address",
-            f"Look at the address of the model connection {name}.",
+            f"Check the address of the model connection {name}.",
         )
     if 400 <= status < 500:
         return Invalid(

@@ -104,7 +104,7 @@ INPUT_SCHEMA: Final[dict[str, Any]] = {
         {"value": {"messages": []}, "reason": "a conversation has at least one message"},
         {
             "value": {"prompt": "Hello", "messages": [{"role": "user", "content": "Hello"}]},
-            "reason": "it is asked in one way or the other",
+            "reason": "give prompt or messages, not both",
         },
         {
             "value": {"messages": [{"role": "system", "content": "Be kind."}]},
@@ -116,7 +116,7 @@ INPUT_SCHEMA: Final[dict[str, Any]] = {
         },
         {"value": {"prompt": "Hello", "max_tokens": 0}, "reason": "it must write something"},
         {"value": {"prompt": "Hello", "max_tokens": 16_001}, "reason": "16,000 tokens at most"},
-        {"value": {"prompt": "Hello", "max_usd": 0}, "reason": "nothing can be asked for nothing"},
+        {"value": {"prompt": "Hello", "max_usd": 0}, "reason": "the limit must be more than 0"},
         {"value": {"prompt": "Hello", "max_usd": "0.01"}, "reason": "money is a number here"},
         {"value": {"prompt": "Hello", "temperature": 1.5}, "reason": "a temperature is 0 to 1"},
     ],

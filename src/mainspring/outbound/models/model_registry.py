@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from mainspring.store.database import Database
 
 _WAY_IN: Final = (
-    "An administrator can connect it for everybody (--for-everyone), or an operator adds {pair} "
+    "An administrator can connect it for everyone (--for-everyone), or an operator adds {pair} "
     "to MAINSPRING_EGRESS_ALLOW."
 )
 
@@ -116,7 +116,7 @@ class ProviderModels:
         """Refuses a workspace's connection that leads to a private address, or bares its key."""
         target = parse_url(connection.base_url)
         if connection.has_key and target.scheme == "http" and target.pair not in self._allow:
-            sentence = "Over http everybody on the way could read the key; give an https address."
+            sentence = "Over http the key is readable in transit; give an https address."
             raise Invalid(
                 sentence,
                 code="key_over_http",
@@ -164,7 +164,7 @@ class ProviderModels:
         if any((one.id, one.base_url) == (connection.id, connection.base_url) for one in there):
             return
         raise Conflict(
-            f"The connection {connection.name} was changed at this moment, so it was not asked.",
+            f"The connection {connection.name} was changed at the same time, so it was not called.",
             code="connection_changed",
             retryable=True,
             suggestion="Try it again.",

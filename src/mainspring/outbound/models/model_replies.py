@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from mainspring.contracts.model import ModelReply, ToolCall
 
-TOO_DEEP: Final = "(nested too deeply, left out)"
+TOO_DEEP: Final = "(nested too deeply,omitted)"
 _LONGEST_NAME: Final = 200
 # The database keeps no NUL, and half a character is no text at all.
 _UNREADABLE: Final = re.compile("[\x00\ud800-\udfff]")

@@ -62,7 +62,7 @@ async def _in_thread(work: Callable[[], Found], done: str) -> Found:
         raise InternalError(
             f"An artifact could not be {done}: the data folder refused it.",
             code="artifact_folder",
-            suggestion="Look at the space and the rights of the data folder.",
+            suggestion="Check the free space and the permissions of the data folder.",
         ) from error
 
 

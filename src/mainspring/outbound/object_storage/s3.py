@@ -143,7 +143,7 @@ def parse_s3_url(url: str) -> S3Location:
     options = dict(parse_qsl(query, keep_blank_values=True))
     region = options.pop("region", "us-east-1")
     if options or not _REGION.fullmatch(region):
-        raise _bad("After the question mark it knows region= and nothing else.")
+        raise _bad("After the question mark only region= is allowed.")
     return S3Location(replace(target, path="/"), bucket, prefix and f"{prefix}/", region)
 
 
@@ -253,7 +253,7 @@ class S3Store:
             raise UpstreamError(
                 f"The store of artifacts refused to {verb} one: it does not accept our key.",
                 code="artifact_store_refused",
-                suggestion="Look at MAINSPRING_ARTIFACTS_KEY_ID, its key, and the machine's clock.",
+                suggestion="Check MAINSPRING_ARTIFACTS_KEY_ID, its key, and the machine's clock.",
                 retryable=False,
             )
         raise UpstreamError(

@@ -230,7 +230,7 @@ def _find_files(inside: OpenFolder, *, strict: bool = True) -> list[str]:
         elif stat.S_ISLNK(mode):
             raise _link(path)
         elif strict:
-            raise _file_error(path, f"{path!r} is neither a file nor a folder.", "file_kind")
+            raise _file_error(path, f"{path!r} is not a file or a folder.", "file_kind")
     return sorted(found)
 
 

@@ -184,7 +184,7 @@ def read_one_file(value: Any) -> WorkspaceContent:
 
 
 def _no_automations_error(pointer: str) -> Invalid:
-    detail = "This is neither a definition nor an export of automations."
+    detail = "This is not a definition or an export of automations."
     return Invalid(detail, code="invalid_import", findings=[Finding(pointer, detail, "type")])
 
 

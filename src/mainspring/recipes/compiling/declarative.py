@@ -96,9 +96,9 @@ DECLARED: Final[dict[str, Any]] = {
         ["trigger", "endpoints"],
     ),
     "x-mainspring-instead": {
-        "paging": "It belongs to an endpoint.",
-        "cursor": "It belongs to an endpoint.",
-        "conditional": "It belongs to an endpoint.",
+        "paging": "Put it in an endpoint.",
+        "cursor": "Put it in an endpoint.",
+        "conditional": "Put it in an endpoint.",
         "schedule": "Write trigger: {kind: cron, cron}.",
     },
 }
@@ -174,11 +174,11 @@ def _find_undeclared_secret(name: str, declared: str | None, at: str) -> Iterato
 
 def _build_two_hosts_finding(name: str, at: str) -> Finding:
     detail = f"The publisher secret {name} would go to more than one host."
-    return Finding(at, detail, "secret_two_hosts", "A key belongs to the host that gave it.")
+    return Finding(at, detail, "secret_two_hosts", "A key is for the host that issued it.")
 
 
 def _build_unused_secret_finding(name: str) -> Finding:
-    detail = f"auth declares {name}, and no request has it: nothing is put in by itself."
+    detail = f"auth declares {name}, and no request uses it: add it to a request."
     way = f"Write {{{{publisher.{name}}}}} into the headers or the query of an endpoint."
     return Finding("/auth/secret_name", detail, "secret_not_referenced", way)
 

@@ -131,7 +131,7 @@ _WORKFLOW: Final = _build_example(
     "stay-up",
     "workflow",
     "Stay up",
-    "Ninety-nine days of a hundred, and a look at it each quarter.",
+    "99 days of 100, reviewed each quarter.",
     dependencies=[
         {"slug": "uptime-board", "min_version": "1.0.0"},
         {"slug": "uptime-check", "min_version": "1.0.0"},
@@ -196,7 +196,7 @@ _BUNDLE: Final = _build_example(
         "members": [
             {"slug": "uptime-board", "min_version": "1.0.0"},
             {"slug": "uptime-check", "min_version": "1.0.0"},
-            {"slug": "stay-up", "min_version": "1.0.0", "reason": "Somebody looks at it."},
+            {"slug": "stay-up", "min_version": "1.0.0", "reason": "Someone reviews it."},
         ]
     },
 )
@@ -322,7 +322,7 @@ _ENVELOPE: Final = (
     AntiExample("a recipe is an object", [], "", "type", schema=True),
     _build_schema_anti_example("the format is named", "/format", ABSENT, "required"),
     _build_schema_anti_example("another format", "/format", "other.recipe", "const"),
-    _build_schema_anti_example("a version nobody has made", "/format_version", 2, "newer_format"),
+    _build_schema_anti_example("an unknown version", "/format_version", 2, "newer_format"),
     _build_schema_anti_example("a slug is kebab-case", "/slug", "Site Note", "pattern"),
     _build_schema_anti_example("a slug does not lead anywhere", "/slug", "../site", "pattern"),
     _build_schema_anti_example("a slug is short", "/slug", "a" * 65, "max_length"),
@@ -350,7 +350,7 @@ _ENVELOPE: Final = (
         "a dependency's key is known", "/dependencies/0/version", "1.0.0", "additional_properties"
     ),
     _build_schema_anti_example(
-        "a secret is asked for with a reason", "/requires/secrets/0/reason", ABSENT, "required"
+        "a secret is requested with a reason", "/requires/secrets/0/reason", ABSENT, "required"
     ),
     _build_schema_anti_example(
         "a secret is never brought along",
@@ -410,7 +410,7 @@ _MEANING: Final = (
         "a name that means something else", "/dependencies/0/as", "owner", "reserved_name"
     ),
     _build_semantic_anti_example(
-        "a setting that may be left out without a default",
+        "an optional setting without a default",
         "/settings/0",
         {"name": "word", "type": "string", "required": False},
         "no_default",
@@ -424,13 +424,13 @@ _MEANING: Final = (
         "value_is_template",
     ),
     _build_semantic_anti_example(
-        "a dependency nobody declared",
+        "an undeclared dependency",
         f"{_PLAN}/1/config/board_id",
         "{{ install.board.id }}",
         "unknown_dependency",
     ),
     _build_semantic_anti_example(
-        "a setting nobody declared",
+        "an undeclared setting",
         f"{_PLAN}/0/config/query/q",
         "{{ install.settings.wrod }}",
         "unknown_setting",
@@ -466,11 +466,11 @@ _MEANING: Final = (
         "an id of one workspace in a grant", "/grants/0/params/board_id", _SOME_ID, "hard_coded_id"
     ),
     _build_semantic_anti_example(
-        "an action nobody knows", f"{_PLAN}/0/action", "http_fetsch", "unknown_action"
+        "an unknown action", f"{_PLAN}/0/action", "http_fetsch", "unknown_action"
     ),
     _build_semantic_anti_example("a hidden grant", "/grants", _GOOD["grants"][1:], "hidden_grant"),
     _build_semantic_anti_example(
-        "a grant narrower than what is asked for",
+        "a grant narrower than the requested one",
         "/grants/0/params/dataset",
         "default",
         "hidden_grant",
@@ -488,7 +488,7 @@ _MEANING: Final = (
         "a host that nothing reaches", "/hosts/1", "other.example.com", "unused_host"
     ),
     _build_semantic_anti_example(
-        "a template with a wider host than is told",
+        "a template with a wider host than declared",
         f"{_GRANTS}/1/params/hosts/1",
         "drop.example.net",
         "hidden_host",
@@ -584,7 +584,7 @@ _KINDS: Final = (
         schema=True,
     ),
     _build_kind_anti_example(
-        "a script stands alone",
+        "a script is a single file",
         "integration",
         {"script": {"source": "return 1;"}, "mapping": {}},
         "additional_properties",
@@ -616,7 +616,7 @@ _KINDS: Final = (
         schema=False,
     ),
     _build_kind_anti_example(
-        "a file beside a recipe that stands alone",
+        "a file next to a single-file recipe",
         "automation",
         {"script": {"source_file": "main.ts"}},
         "source_file_alone",

@@ -79,7 +79,7 @@ class EntryNames:
             raise entry_error(detail, "entry_case", "Give one of them another name.")
         if name.lower().endswith(_ARCHIVES):
             detail = f"The entry {format_entry_name(name)} is an archive inside the recipe, which is not read."  # noqa: E501
-            raise entry_error(detail, "nested_archive", "Leave it out, or put its files beside it.")
+            raise entry_error(detail, "nested_archive", "Remove it, or put its files next to it.")
         self.names[name.casefold()] = name
 
 
@@ -264,7 +264,7 @@ def _is_bomb(entry: zipfile.ZipInfo) -> bool:
 
 _REFUSED: Final[tuple[tuple[Callable[[zipfile.ZipInfo], bool], str, str], ...]] = (
     (_is_link, "entry_link", "it is a link to another file"),
-    (_is_device, "entry_link", "it is neither a file nor a folder"),
+    (_is_device, "entry_link", "it is not a file or a folder"),
     (lambda one: bool(one.flag_bits & _ENCRYPTED), "entry_encrypted", "it is encrypted"),
     (
         lambda one: one.compress_type not in _METHODS,
@@ -311,7 +311,7 @@ def read_plain(path: Path, most: int, name: str) -> bytes:
         raise entry_error(detail, "entry_unreadable") from None
     with os.fdopen(handle, "rb") as file:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            detail = f"The entry {format_entry_name(name)} is refused: it is neither a file nor a folder."  # noqa: E501
+            detail = f"The entry {format_entry_name(name)} is refused: it is no file or folder."
             raise entry_error(detail, "entry_link")
         return file.read(most)
 
@@ -338,7 +338,7 @@ def _walk_folder(folder: Path, above: str, gathered: EntryNames) -> Iterator[str
         elif entry.is_file(follow_symlinks=False):
             yield name
         else:
-            detail = f"The entry {format_entry_name(name)} is refused: it is neither a file nor a folder."  # noqa: E501
+            detail = f"The entry {format_entry_name(name)} is refused: it is no file or folder."
             raise entry_error(detail, "entry_link")
 
 

@@ -259,7 +259,7 @@ def find_reference_problems(
         if key not in _CODE and _SPEAKS.search(_REFERENCE.sub("", text)):
             yield Finding(
                 pointer,
-                "This speaks of the install in a way that is not read.",
+                "This reference to the install is not supported.",
                 "bad_reference",
                 "Write it alone, as in {{ install.board.id }} or {{ install.settings.site }}.",
             )
@@ -372,7 +372,7 @@ def _fill_text(text: str, at: str, key: str, filling: ReferenceValues) -> Any:
     made = _REFERENCE.sub(lambda _: spell(next(pieces)), text)
     before = len(_OPENS.findall(_REFERENCE.sub("", text)))
     if not places[0].code and len(_OPENS.findall(made)) > before:
-        detail = "What is filled in here would become a template together with what is beside it."
+        detail = "The value here would form a template together with the text next to it."
         raise _UnfilledReference(Finding(at, detail, "value_is_template"))
     return made
 
@@ -472,7 +472,7 @@ def build_stand_in_id(name: str) -> str:
 def build_stand_ins(document: Mapping[str, Any]) -> ReferenceValues:
     """Build stand-ins for an unvalidated document; unreadable parts are skipped."""
     installs = {
-        name: InstalledReference(build_stand_in_id(name), f"The {name} of somebody")
+        name: InstalledReference(build_stand_in_id(name), f"The {name} of someone")
         for entry in _iterate_objects(document.get("dependencies"))
         if isinstance(name := _get_entry_name(entry), str)
     }

@@ -115,7 +115,7 @@ def _build_automation(name: str) -> _Parts:
 def _build_workflow(name: str) -> _Parts:
     template = {
         "title": _build_title(name),
-        "charter": "What we want to be true at the end.",
+        "charter": "What should be true at the end.",
         "kpis": [],
         "deadlines": [],
     }

@@ -87,7 +87,7 @@ def _build_fields() -> JsonSchema:
             "minLength": 1,
             "maxLength": 5_000,
         },
-        "publisher": {"description": "Who stands for it.", **NAME},
+        "publisher": {"description": "Who publishes it.", **NAME},
         "author": {"description": "Who wrote it.", **NAME},
         "category": {
             "type": "string",

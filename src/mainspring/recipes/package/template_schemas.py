@@ -58,7 +58,7 @@ def build_script_schema() -> JsonSchema:
         "properties": {
             "source": {"description": "The TypeScript.", "type": "string", "minLength": 1},
             "source_file": {
-                "description": "In a folder: the file beside recipe.json that holds it.",
+                "description": "In a folder: the file next to recipe.json that contains it.",
                 "type": "string",
                 "minLength": 1,
                 "maxLength": 200,

@@ -45,7 +45,7 @@ _ID: Final = re.compile(
     re.IGNORECASE,
 )
 _HINT: Final = (
-    "Name what it stands for: a dependency, {{ install.<as>.id }}, or a setting, "
+    "Name its source: a dependency, {{ install.<as>.id }}, or a setting, "
     "{{ install.settings.<name> }}."
 )
 
@@ -509,7 +509,7 @@ def _validate_workflow(
         yield Finding(f"{_AT}/board", detail, "unknown_dependency", "Declare it in dependencies.")
     for number, name in enumerate(template.get("automations", ())):
         if name not in known and name not in WORKFLOW_TEMPLATES:
-            detail = f"{name!r} is neither a dependency nor a template of workflows."
+            detail = f"{name!r} is not a dependency or a template of workflows."
             yield Finding(join_pointer(_AT, "automations", number), detail, "unknown_dependency")
     yield from _check_asks_nothing(package)
 

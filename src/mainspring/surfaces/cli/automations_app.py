@@ -145,7 +145,7 @@ def _version(text: str | None) -> int | None:
     if text is None:
         return None
     if not text.isdecimal() or len(text) > _LONGEST_NUMBER or int(text) == 0:
-        raise typer.BadParameter(f"{text[:60]!r} is neither a version nor a folder or a file.")
+        raise typer.BadParameter(f"{text[:60]!r} is not a version, a folder or a file.")
     return int(text)
 
 

@@ -147,8 +147,8 @@ async def _refuse_wrong_key(settings: Settings, backup: BackupManifest) -> None:
             f"The secrets in this backup open with the master key {', '.join(lacking)}, and "
             f"{here}. Nothing was changed.",
             code="wrong_key",
-            suggestion=f"Put the right key into {settings.key_file}, readable by its owner alone. "
-            "If it is lost for good, --without-key restores everything but the secrets' use.",
+            suggestion=f"Put the right key into {settings.key_file}, readable by its owner "
+            f"alone. If it is lost, --without-key restores everything but the secrets' use.",
         )
 
 

@@ -78,9 +78,7 @@ def _move(
     ctx: typer.Context,
     database_url: Annotated[
         str | None,
-        typer.Option(
-            metavar="URL", help="The new Postgres; left out, it is asked for or read from a pipe."
-        ),
+        typer.Option(metavar="URL", help="The new Postgres. Default: a prompt, or standard input."),
     ] = None,
     broker_url: Annotated[
         str | None,

@@ -31,7 +31,7 @@ def read_pairs(words: Sequence[str]) -> dict[str, Any]:
             found[name] = _value(value)
         else:
             raise Invalid(
-                f"{word!r} is neither an address nor name=value.",
+                f"{word!r} is not an address or name=value.",
                 code="usage",
                 suggestion="As in owner=octo repo=hello.",
             )
@@ -169,7 +169,7 @@ async def unlink(context: CommandContext, screen: Screen, link: str, *, recipe: 
     if screen.for_programs:
         screen.answer(made)
     else:
-        screen.say("The recipe is gone." if recipe else "The link is gone.", "Its rows stay.")
+        screen.say("Recipe deleted." if recipe else "Link deleted.", "Its rows stay.")
     return exits.DONE
 
 
@@ -181,6 +181,6 @@ def _describe_sync(result: dict[str, Any]) -> str:
     ]
     changed = ", ".join(parts) or "nothing has changed"
     why = one_line(result["problems"][0]["detail"]) if result["problems"] else ""
-    lost = f"; {result['left_out']} left out, the first: {why}" if result["left_out"] else ""
-    twice = f"; {result['duplicates']} came twice" if result["duplicates"] else ""
+    lost = f"; {result['left_out']} omitted, the first: {why}" if result["left_out"] else ""
+    twice = f"; {result['duplicates']} occur twice" if result["duplicates"] else ""
     return f"{one_line(result['dataset'])}: {count(result['total'], 'row')}, {changed}{twice}{lost or '.'}"  # noqa: E501

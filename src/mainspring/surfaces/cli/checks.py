@@ -126,7 +126,7 @@ def server_user(settings: Settings) -> DoctorCheck:
             "server account",
             "wrong",
             f"The database runs as the user {account.name}, who cannot enter {closed}.",
-            "Set MAINSPRING_HOME to a folder whose parents everybody may enter.",
+            "Set MAINSPRING_HOME to a folder whose parents every user may enter.",
         )
     why = "because root may not run it" if account.switched else "the user of this command"
     return DoctorCheck("server account", "ok", f"The database runs as {account.name}, {why}.")
@@ -199,7 +199,7 @@ def master_key(settings: Settings) -> DoctorCheck:
         key = ask_command(settings.master_key_command)
         return DoctorCheck("master key", "ok", f"The key command answers the key {key.id}.")
     if read_key(settings.key_file) is None:
-        return DoctorCheck("master key", "ok", "It is made together with the first secret.")
+        return DoctorCheck("master key", "ok", "It is created with the first secret.")
     mode = settings.key_file.stat().st_mode & 0o777
     return DoctorCheck("master key", "ok", f"It can be read by its owner alone (mode {mode:04o}).")
 
@@ -268,7 +268,8 @@ def address(settings: Settings) -> DoctorCheck:
         if taken.code != "port_in_use":
             return DoctorCheck("address", "doubtful", taken.detail, taken.suggestion)
         message = (
-            f"Somebody listens on {settings.host}:{settings.port}, and it is not {hint('up')}."
+            f"Another process listens on {settings.host}:{settings.port}, and it is not "
+            f"{hint('up')}."
         )
         advice = f"If you started {hint('api')} there, all is well. {taken.suggestion}"
         return DoctorCheck("address", "doubtful", message, advice)
@@ -279,10 +280,10 @@ def public_address(settings: Settings) -> DoctorCheck:
     from mainspring.surfaces.cli.server_presence import server_address
 
     shown = server_address(settings)
-    message = f"Links lead to {shown}."
+    message = f"Links use {shown}."
     if settings.public_url is None:
         if urlsplit(shown).hostname in _THIS_MACHINE_ALONE:
-            return DoctorCheck("public address", "ok", f"{message[:-1]}, on this machine alone.")
+            return DoctorCheck("public address", "ok", f"{message[:-1]}, on this machine only.")
         return DoctorCheck("public address", "doubtful", message, _SET_PUBLIC_URL)
     if not is_web_address(settings.public_url):
         message = "MAINSPRING_PUBLIC_URL is not the address of a web server."

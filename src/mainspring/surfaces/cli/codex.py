@@ -147,7 +147,7 @@ async def check_upgrade(context: CommandContext, screen: Screen, text: str) -> i
         screen.say(f"  {hint('codex', 'upgrade', one['name'], *force)}")
         if one["kind"] == "automation":
             screen.say(
-                "What it would have done with what came in before:",
+                "What it would have done with earlier events:",
                 f"  {hint('rehearse', one['name'], '--upgrade')}",
             )
     return exits.DONE

@@ -134,7 +134,7 @@ def check_lines(name: str, found: Row) -> Iterator[str]:
 def upgraded_lines(made: Row) -> Iterator[str]:
     name, version = one_line(made["name"]), made["upgraded_to_version"]
     if made["upgraded_from_version"] == version:
-        yield f"{name} is made anew; it stays version {version}."
+        yield f"{name} is regenerated; it stays version {version}."
     else:
         yield f"{name} is version {version} now; it was {made['upgraded_from_version']}."
     yield from _listed("Thrown away:", map(_placed, made.get("discarded") or ()))

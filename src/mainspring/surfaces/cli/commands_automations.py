@@ -462,7 +462,7 @@ _PROPOSALS: Final = (
             flag("sure", "Show it and ask once.", "--yes", "-y"),
             option(
                 "note",
-                "Why it may exist beside an automation that writes to the same place.",
+                "Why it is needed next to an automation that writes to the same place.",
                 metavar="WHY",
             ),
             *_MODES,

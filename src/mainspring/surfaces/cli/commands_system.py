@@ -54,7 +54,7 @@ _HALTED: Final = (
 _HALTS: Final = (
     Command(
         "halt",
-        "Stop an automation, a recipe or the workspace at once. Runs are held, not lost.",
+        "Stop an automation, a recipe or the workspace immediately. Runs are held, not lost.",
         "operating:halt_selected",
         (
             *_HALTED,
@@ -272,7 +272,7 @@ _CONNECTIONS: Final = (
     ),
     Command(
         "connections add-stdio",
-        "Connect a program on this machine that speaks MCP. It runs as the server does.",
+        "Connect an MCP program on this machine. It runs as the server does.",
         "connections:add_stdio",
         (
             _ALIAS,

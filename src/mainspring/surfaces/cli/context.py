@@ -51,7 +51,7 @@ class CommandContext:
     def settings(self) -> Settings:
         """The settings, with what the server that is running on the data folder decides.
 
-        Links lead to that server, whatever port it was given, and the addresses that may be
+        Links use that server, whatever port it was given, and the addresses that may be
         reached are those it allows, whatever the shell of this command says.
         """
         from mainspring.surfaces.cli.server_presence import with_running_server

@@ -160,7 +160,7 @@ def database_checks(
 
 
 def tables(seen: DatabaseFacts) -> DoctorCheck:
-    return DoctorCheck("tables", "ok", f"They have had migration {seen.tables}, the last there is.")
+    return DoctorCheck("tables", "ok", f"They are at migration {seen.tables}, the newest.")
 
 
 def automation_mail(seen: DatabaseFacts, settings: Settings) -> DoctorCheck:
@@ -235,7 +235,7 @@ def versions(seen: DatabaseFacts) -> DoctorCheck:
     """Whether every process that has the database open is of this program's version."""
     others = {name: number for name, number in seen.versions.items() if name != VERSION}
     if not others:
-        return DoctorCheck("versions", "ok", f"Everything that has the database open is {VERSION}.")
+        return DoctorCheck("versions", "ok", f"All processes run version {VERSION}.")
     told = ", ".join(
         f"{count(number, 'process', 'processes')} of {name or 'an older version'}"
         for name, number in sorted(others.items())
@@ -254,7 +254,7 @@ def connections(seen: DatabaseFacts, settings: Settings) -> DoctorCheck:
     processes = 2 + max(settings.workers, sum(seen.machines.values()))
     wanted = processes * _CONNECTIONS_EACH
     message = (
-        f"{now} of {most} are taken; {count(processes, 'process', 'processes')} may want {wanted}."
+        f"{now} of {most} are in use; {count(processes, 'process', 'processes')} can open {wanted}."
     )
     if now > most * _FULL or wanted > most:
         return DoctorCheck(
@@ -276,12 +276,12 @@ def transactions(seen: DatabaseFacts) -> DoctorCheck:
             "Look for it in pg_stat_activity; it may be a forgotten console or a long dump.",
         )
     idle = seen.house.idle_in_transaction
-    return DoctorCheck("transactions", "ok", f"None is open for long; {idle} wait for their owner.")
+    return DoctorCheck("transactions", "ok", f"None is open for long; {idle} are idle.")
 
 
 def dead_rows(seen: DatabaseFacts) -> DoctorCheck:
     if not seen.dead:
-        return DoctorCheck("dead rows", "ok", "They are cleared away in time.")
+        return DoctorCheck("dead rows", "ok", "They are removed in time.")
     named = ", ".join(f"{name} ({dead:,})" for name, dead in seen.dead.items())
     return DoctorCheck(
         "dead rows",
@@ -329,7 +329,7 @@ def backup(seen: DatabaseFacts, settings: Settings, now: datetime) -> DoctorChec
     last = last_backup(settings.home)
     if last is not None and now - last[0] < timedelta(days=_BACKUP_DAYS):
         return DoctorCheck("backup", "ok", f"The last was made at {date_time(last[0])}.")
-    message = "None was made here yet."
+    message = "No backup was created yet."
     if last is not None:
         message = f"The last was made {count((now - last[0]).days, 'day')} ago."
     oldest = [one.oldest_at for one in seen.size.groups if one.oldest_at is not None]
@@ -343,7 +343,7 @@ def exposure(settings: Settings) -> DoctorCheck:
     """Whether tokens may travel where others can read them."""
     secure = urlsplit(settings.public_url or "").scheme == "https"
     if is_loopback(settings.host):
-        return DoctorCheck("exposure", "ok", "The server listens to this machine alone.")
+        return DoctorCheck("exposure", "ok", "The server listens on this machine only.")
     if secure:
         return DoctorCheck(
             "exposure", "ok", f"It listens on {settings.host}, and others come by https."

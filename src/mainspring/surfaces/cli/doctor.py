@@ -43,7 +43,9 @@ def broker(settings: Settings) -> DoctorCheck:
     """Whether hints can travel; runs are found without them, only later."""
     found = broker_of(settings)
     if found is None:
-        return DoctorCheck("broker", "ok", "Not needed: workers hear of runs through Postgres.")
+        return DoctorCheck(
+            "broker", "ok", "Not needed: workers are notified of runs through Postgres."
+        )
     if reach(found):
         return DoctorCheck("broker", "ok", f"The broker at {found.address} answers.")
     return DoctorCheck(
@@ -92,7 +94,7 @@ async def automation_parts(services: ApplicationServices) -> DoctorCheck:
             told.append(f"{one_line(row['name'], 60)} ({blocking[0].detail})")
             ways.append(blocking[0].suggestion)
     if not told:
-        return DoctorCheck(_NAME, "ok", "Nothing is missing that an active automation needs.")
+        return DoctorCheck(_NAME, "ok", "Active automations have everything they need.")
     shown = "; ".join(told[:3])
     rest = f"; and {len(told) - 3} more" if len(told) > 3 else ""
     many = count(len(told), "active automation")
@@ -106,7 +108,9 @@ def settings_file(settings: Settings) -> DoctorCheck:
     """Which settings come from the file, and which of them the environment overrules."""
     said = sorted(read_settings_file(settings.home))
     if not said:
-        return DoctorCheck("settings file", "ok", "There is none; the environment says everything.")
+        return DoctorCheck(
+            "settings file", "ok", "There is none; settings come from the environment."
+        )
     told = ", ".join(f"{n} (overruled)" if is_in_environment(n) else n for n in said)
     return DoctorCheck("settings file", "ok", f"It sets {told}.")
 
@@ -164,7 +168,7 @@ def summarize_verdicts(verdicts: Sequence[str]) -> str:
     if unknown and not doubtful:
         return f"Nothing is wrong; {count(unknown, 'check')} cannot be made from here."
     if doubtful:
-        return f"Nothing is wrong; {doubtful} of {len(verdicts)} checks want a look."
+        return f"Nothing is wrong; {doubtful} of {len(verdicts)} checks need attention."
     return "All is well."
 
 

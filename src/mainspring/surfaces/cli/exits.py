@@ -32,10 +32,10 @@ EXITS: Final[tuple[tuple[int, str], ...]] = (
     ),
     (TIMED_OUT, "The run took longer than it may."),
     (CANCELLED, "The run was cancelled."),
-    (SKIPPED, "The run was not started, for example because another one is under way."),
+    (SKIPPED, "The run was not started, for example because another one is running."),
     (DEAD, "The run was given up after it had lost its worker too often."),
     (UNFINISHED, "The run is unfinished. The next worker continues it."),
-    (DIFFERS, "What was rehearsed would have gone otherwise, or what was compared differs."),
+    (DIFFERS, "A rehearsed run would differ, or compared definitions differ."),
     (INTERRUPTED, "The command was interrupted before it had begun a run."),
 )
 

@@ -72,7 +72,7 @@ async def bring_in(
         except Conflict as problem:
             if problem.code == "name_taken":
                 problem.suggestion = (
-                    "--on-clash new_version saves over them, --on-clash rename beside them."
+                    "--on-clash new_version updates them, --on-clash rename keeps both."
                 )
             raise
         if screen.for_programs:
@@ -104,7 +104,7 @@ def _say_imported(screen: Screen, made: Sequence[Mapping[str, Any]], calls: Sequ
     )
     screen.say(columns(heads, rows, whole=("Id",)))
     if calls:
-        screen.say("Tokens of webhooks do not travel with a file: these are made anew.")
+        screen.say("Files contain no webhook tokens: these are created again.")
         screen.say(*(f"  {call}" for call in calls[:_HINTS]), *(["  …"] if calls[_HINTS:] else []))
 
 

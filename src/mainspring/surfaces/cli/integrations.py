@@ -278,7 +278,7 @@ def _settings(fields: Sequence[Mapping[str, Any]], given: Sequence[str]) -> dict
             raise Invalid(
                 f"{one['label']} is secret: a word of a command can be read by others.",
                 code="secret_as_word",
-                suggestion="Leave it out; it is asked for, or comes from a pipe.",
+                suggestion="Leave it out: a prompt asks for it, or it is read from standard input.",
             )
         answer[name] = _typed(one, value)
     return answer
@@ -309,4 +309,4 @@ def _piped() -> str:
         return data.decode().strip()
     except UnicodeDecodeError:
         # The cause would quote the value.
-        raise Invalid("What came from the pipe is not UTF-8 text.", code="bad_fields") from None
+        raise Invalid("The input is not UTF-8 text.", code="bad_fields") from None

@@ -35,7 +35,7 @@ def add_to(app: typer.Typer, panel: str) -> None:
     group.command(name="disconnect")(_disconnect)
     group.command(name="share")(_share)
     group.command(name="unshare")(_unshare)
-    clients = make_group("As whom people sign in at providers.")
+    clients = make_group("The OAuth applications for sign-in at providers.")
     clients.command(name="list")(_clients)
     clients.command(name="set")(_set_client)
     clients.command(name="remove")(_remove_client)

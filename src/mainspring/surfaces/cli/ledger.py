@@ -59,7 +59,7 @@ async def show_usage(
     if screen.for_programs:
         screen.answer(sums if not calls else {**sums, "calls": rows})
     elif not sums["total"]["asks"]:
-        screen.say(f"No model was asked {_when(sums)}.")
+        screen.say(f"No model was called {_when(sums)}.")
     else:
         screen.say(_calls(rows, screen) if calls else _sums(sums, by), "", _all(sums))
     return exits.DONE

@@ -103,7 +103,7 @@ async def _find(pages: Pages, text: str, *, archived_first: bool) -> dict[str, A
 
     names = [row["name"] for row in await pages(most=_PAGE)]
     raise NotFound(
-        f"There is no automation called {text[:60]!r}, nor one whose id begins so.",
+        f"There is no automation called {text[:60]!r}, and none whose id begins with it.",
         code="no_automation",
         suggestion=suggest_nearest(text, names) or f"{hint('list')} shows all of them.",
     )

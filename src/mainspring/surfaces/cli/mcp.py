@@ -148,7 +148,7 @@ def _token(settings: Settings) -> str:
         raise Unauthenticated(
             "A server elsewhere needs a token.",
             code="no_token",
-            suggestion=f"Set {_TOKEN} to a token that it knows.",
+            suggestion=f"Set {_TOKEN} to a valid token.",
         )
     if not settings.token.isascii() or not settings.token.isprintable():
         raise Unauthenticated(

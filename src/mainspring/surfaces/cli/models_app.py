@@ -24,11 +24,11 @@ _PER_MILLION = "in dollars for a million tokens."
 
 def add_to(app: typer.Typer, panel: str) -> None:
     """Adds the group of commands about models."""
-    group = make_group("Connect models; list what can be asked here and what it costs.")
+    group = make_group("Connect models; list available models and their prices.")
 
     @group.callback(invoke_without_command=True)
     def models(ctx: typer.Context, for_programs: Json = False) -> int:
-        """Connect models; list what can be asked here and what it costs."""
+        """Connect models; list available models and their prices."""
         if ctx.invoked_subcommand is not None:
             return 0
         return _list(ctx, for_programs)
@@ -55,11 +55,11 @@ def _connect(
     name: Name,
     url: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="Where it is; left out: where the kind is at home."),
+        typer.Option(metavar="URL", help="Its address. Default: the provider's own."),
     ] = None,
     kind: Annotated[
         str | None,
-        typer.Option(help="anthropic, openai, groq or compatible; left out: by the name."),
+        typer.Option(help="anthropic, openai, groq or compatible. Default: derived from the name."),
     ] = None,
     model: Annotated[
         list[str] | None,

@@ -123,8 +123,8 @@ def _refuse_silent(settings: Settings, place: MoveTarget) -> None:
         raise UpstreamError(
             f"The broker at {broker.address} does not answer, so nothing was moved.",
             code="broker_away",
-            suggestion="Start it, see whether its user and password are right, or leave "
-            "--broker-url out: workers then hear of runs through Postgres.",
+            suggestion="Start it, check its user and password, or leave --broker-url out: "
+            "workers are then notified of runs through Postgres.",
         )
 
 
@@ -152,7 +152,7 @@ async def _opened(there: Settings) -> Database:
         raise UpstreamError(
             f"{problem.detail.removesuffix('.')}; nothing was moved.",
             code=problem.code,
-            suggestion="Look at --database-url, and whether that server is running.",
+            suggestion="Check --database-url, and whether that server is running.",
         ) from problem
 
 

@@ -202,7 +202,7 @@ async def _write(
     if screen.for_programs:
         screen.answer({"file": str(options.output), **proposal})
     else:
-        lacks = f" It lacks {count(missing, 'value')} that you were asked for." if missing else ""
+        lacks = f" It lacks {count(missing, 'value')} for the questions." if missing else ""
         screen.say("", f"Wrote {clean(str(options.output))}.{lacks}")
         screen.say(f"  {hint('validate', options.output)}", f"  {hint('save', options.output)}")
     return exits.INVALID if proposal["problems"] else exits.DONE

@@ -97,7 +97,7 @@ async def show_halts(context: CommandContext, screen: Screen) -> int:
     if screen.for_programs:
         screen.answer(found)
     elif found["halts"]:
-        heads = ("Halted", "Since", "By", "Held", "Under way", "Reason")
+        heads = ("Halted", "Since", "By", "Held", "Running", "Reason")
         rows = (
             (
                 one_line(_what(one), 60),
@@ -198,9 +198,9 @@ async def drain_workers(
         # There is no way back from here, and nobody should look for one.
         screen.say(
             found["says"],
-            "  What is under way may finish for MAINSPRING_STOP_SECONDS; the rest is handed back.",
-            "  It is not called back: start a worker anew. One of `up` stays down until that "
-            "server is started anew.",
+            "  Running steps may finish for MAINSPRING_STOP_SECONDS; the rest is requeued.",
+            "  This cannot be undone: start a new worker. A worker of `up` stays down until that "
+            "server is restarted.",
             f"  {hint('workers')}",
         )
     return exits.DONE

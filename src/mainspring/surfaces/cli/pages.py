@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _BECAME = {
     "created": "The page {slug} is created.",
     "updated": "The page {slug} is changed.",
-    "ingested_again": "The page {slug} came in anew; its text is unchanged.",
+    "ingested_again": "The page {slug} was ingested again; its text is unchanged.",
     "unchanged": "The page {slug} is unchanged: it was there already, just so.",
 }
 

@@ -26,7 +26,7 @@ _WORDS: Final = {
     "saved": "saved",
 }
 # How a review ends that rules made alone.
-_NOBODY_ASKED: Final = "no model was asked."
+_NOBODY_ASKED: Final = "no model was called."
 _MOST_CHOICES: Final = 20
 _SHORT: Final = 13
 
@@ -88,7 +88,7 @@ def maker_lines(proposal: Mapping[str, Any], screen: Screen) -> list[Text]:
         rounds = count(made.get("rounds") or 1, "round")
         note = f"{made.get('model') or 'A model'} made this in {rounds} for ${cost}."
     elif cost != "0":
-        note = f"{note} Models were asked for ${cost}."
+        note = f"{note} Model calls cost ${cost}."
     lines = [*heading("Who made it"), *paragraph(screen, note)]
     for refused in made.get("refused") or ():
         lines += paragraph(screen, f"Refused on the way: {refused}", style="bright_black", most=400)

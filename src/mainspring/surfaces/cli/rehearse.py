@@ -197,7 +197,7 @@ def rehearsal_lines(found: Mapping[str, Any], screen: Screen) -> list[Any]:
     lines += ["", *paragraph(screen, found["summary"], lead="")]
     asked = sum(len(one["now"]["live"]) for one in found["firings"] if one["now"])
     if asked:
-        text = f"{asked} answers were on no record and were asked for now"
+        text = f"{asked} answers were not recorded and were requested now"
         lines += paragraph(screen, f"{text}, for ${found['spent_usd']}.", lead="")
     return lines
 

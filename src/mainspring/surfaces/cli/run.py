@@ -190,7 +190,7 @@ class RunFollower:
             self._leave()
             return
         self._tell(
-            TimelineEntry("told", "", words="Cancelling. Press Ctrl-C again to stop at once.")
+            TimelineEntry("told", "", words="Cancelling. Press Ctrl-C again to stop immediately.")
         )
         self._cancelling = asyncio.create_task(self._cancel(), name="cancel")
 

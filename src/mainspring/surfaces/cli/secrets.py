@@ -40,7 +40,7 @@ def parse_secret_owner(owner: str | None, publisher: bool) -> SecretOwner:
     """Reads the two options, which do not go together."""
     if owner is not None and publisher:
         raise Invalid(
-            "A publisher secret belongs to the workspace, not to a member.", code="secret_owner"
+            "A publisher secret is a secret of the workspace, not of a member.", code="secret_owner"
         )
     return SecretOwner(owner, publisher)
 

@@ -94,7 +94,7 @@ def _webhook(name: str | None) -> dict[str, Any]:
     return _document(
         name or "Incoming call",
         "Leave in the inbox what another system sent.",
-        [_tell("Somebody called", "They said: {{ inputs.message }}")],
+        [_tell("A user named", "They said: {{ inputs.message }}")],
         inputs=_takes("message", ""),
         triggers=[
             {

@@ -168,7 +168,7 @@ class Supervisor:
         if code == SENT_AWAY:
             kept.sent_away = True
             log.info(
-                "The %s (process %d) was drained and stays down until the server starts anew.",
+                "The %s (process %d) was drained and stays down until the server restarts.",
                 kept.part.name,
                 child.pid,
             )
@@ -249,7 +249,7 @@ class Supervisor:
 
     def _end_at_once(self) -> None:
         for kept, child in self._living():
-            log.warning("The %s (process %d) is ended at once.", kept.part.name, child.pid)
+            log.warning("The %s (process %d) is ended immediately.", kept.part.name, child.pid)
             child.signal(signal.SIGKILL)
         for kept, child in self._living():
             while child.ended() is None:

@@ -88,7 +88,7 @@ async def _leaver(services: ApplicationServices, email: str) -> Mapping[str, Any
         if email.strip().lower() in (one["email"].lower(), str(one["id"])):
             return one
     raise NotFound(
-        f"Nobody with the email {email[:254]!r} left anything to take over.",
+        f"No user has the email {email[:254]!r} left anything to take over.",
         code="nothing_left",
         suggestion=f"{hint('members', 'list')} shows who left something.",
     )
@@ -133,7 +133,7 @@ async def _confirm_takeover(
     if ask is None:
         if not at_terminal(screen):
             raise Invalid(
-                "Nobody is here to be asked, and a person agrees to what the automations may do.",
+                "A person must agree to what the automations may do, and this is not a terminal.",
                 code="not_asked",
                 suggestion=f"{hint('members', 'takeover', email, '--show')} shows it. Answer at a "
                 "terminal, or sign in and open Settings, Members.",

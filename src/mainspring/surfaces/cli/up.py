@@ -192,7 +192,7 @@ class ServerStatusView:
         elif change.state == "ready":
             self._ready(change)
         elif change.state == "stopping":
-            self.screen.say("Stopping in order; Ctrl-C again ends it at once.")
+            self.screen.say("Stopping gracefully. Press Ctrl-C again to stop immediately.")
 
     def stopped(self) -> None:
         if self.screen.for_programs:
@@ -215,7 +215,7 @@ class ServerStatusView:
         self.screen.say(*lines)
         if not is_loopback(self.settings.host):
             self.screen.say(
-                f"Everybody who reaches {clean(self.settings.host)} reaches it, over plain http:"
+                f"Everyone who can reach {clean(self.settings.host)} reaches it, over plain http:"
                 " anyone on the way can read tokens. Put a server with https before it."
             )
 

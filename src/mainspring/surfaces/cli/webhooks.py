@@ -80,13 +80,14 @@ def _agreed(screen: Screen, slug: str, old: str) -> bool:
     """A person is asked before callers are shut out; nobody else can be."""
     if screen.for_programs or not sys.stdin.isatty() or not sys.stdout.isatty():
         raise Conflict(
-            f"The webhook {slug} has a token (…{old}), which a new one would end at once.",
+            f"The webhook {slug} has a token (…{old}), which a new one would invalidate "
+            f"immediately.",
             code="token_in_use",
             suggestion="Say --yes to end it.",
         )
     import typer
 
-    return typer.confirm(f"The token …{old} of {slug} ends at once. Make a new one?")
+    return typer.confirm(f"The token …{old} of {slug} stops working immediately. Create a new one?")
 
 
 def _sample(trigger: Mapping[str, Any], now: Mapping[str, Any]) -> str:

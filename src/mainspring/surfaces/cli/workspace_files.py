@@ -88,7 +88,7 @@ async def bring_folder(
         except Problem as problem:
             if problem.code == "name_taken":
                 problem.suggestion = (
-                    "--on-clash new_version saves over them, --on-clash rename beside them."
+                    "--on-clash new_version updates them, --on-clash rename keeps both."
                 )
             raise
         if screen.for_programs:
@@ -196,7 +196,7 @@ def _rows_line(one: dict[str, Any], *, dry_run: bool) -> str:
     would = "would be " if dry_run else ""
     return (
         f"{one['path']}: {count(one['added'], 'row')} {would}added, {one['unchanged']:,} as they "
-        f"are, {one['left']:,} left out"
+        f"are, {one['left']:,} skipped"
     )
 
 

@@ -66,9 +66,9 @@ async def _check(http: httpx2.AsyncClient, url: str) -> None:
             status = response.status_code
     if status == HTTPStatus.UNAUTHORIZED:
         raise Unauthenticated(
-            f"The server at {_place(url)} does not know this token.",
+            f"The server at {_place(url)} does not accept this token.",
             code="unknown_token",
-            suggestion="Set MAINSPRING_TOKEN to a token that it knows.",
+            suggestion="Set MAINSPRING_TOKEN to a valid token.",
         )
     # An MCP server without a GET stream rejects GET; any other answer is not an MCP server.
     if status != HTTPStatus.METHOD_NOT_ALLOWED:

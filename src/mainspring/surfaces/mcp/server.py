@@ -234,6 +234,8 @@ def _is_otherwise(value: Any) -> bool:
 # Capabilities as tools: the same name, the same schemas, and hints about what a call does.
 
 PAGE: Final = 200
+# Examples of a tool's arguments that a list shows.
+MOST_EXAMPLES: Final = 2
 
 # A change under one of these verbs only adds; any other may change or remove what is there.
 _ADDING: Final = frozenset({"add", "append", "create", "post", "publish", "save", "send"})
@@ -265,6 +267,9 @@ def describe(
         del schema["$schema"]
     if not schema.get("required", True):
         del schema["required"]
+    if "examples" in schema:
+        # A model needs one or two; the reference shows all of them.
+        schema["examples"] = schema["examples"][:MOST_EXAMPLES]
     known_as = "" if name == capability.id else f"In an automation it is named {capability.id}."
     return {
         "name": name,

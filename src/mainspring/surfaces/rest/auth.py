@@ -351,7 +351,7 @@ def unknown_caller() -> Unauthenticated:
 
 def other_workspace() -> Conflict:
     return Conflict(
-        "Your session looks at another workspace than the page that asks.",
+        "Your session is for another workspace than this page.",
         code="other_workspace",
         suggestion="Load the page again; it then shows the workspace of the session.",
     )

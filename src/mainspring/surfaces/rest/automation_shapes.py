@@ -116,7 +116,7 @@ class AutomationSummary(_Shape):
     )
     version: int = Field(description="The version in force.")
     agreed: AgreedShape | None = Field(
-        description="What a person has agreed to; null: nobody has, and it starts nothing."
+        description="What a person has agreed to; null: no consent, so it starts nothing."
     )
     failures: int = Field(description="Its latest runs by triggers that failed in a row.")
     acknowledged_at: datetime | None
@@ -132,7 +132,9 @@ class AutomationSummary(_Shape):
     streak: int = Field(
         description="How many of its latest finished runs in a row succeeded, at most 50."
     )
-    recent: list[str] = Field(description="How its latest runs stand, at most 12; oldest first.")
+    recent: list[str] = Field(
+        description="The status of its latest runs, at most 12; oldest first."
+    )
     month_usd: float = Field(description="What it has cost since this month began, in UTC.")
     drafts_waiting: int
     approvals_waiting: int
@@ -162,7 +164,7 @@ class GrantUse(GrantShape):
 class GrantsUsed(_Shape):
     """What an automation may call, and what its latest runs really called."""
 
-    runs: int = Field(description="How many of the latest runs were looked at.")
+    runs: int = Field(description="How many of the latest runs were counted.")
     since: datetime | None = Field(description="When the oldest of them was recorded.")
     items: list[GrantUse]
 
@@ -216,7 +218,7 @@ class ConsentShape(_Shape):
     """What a person has to agree to before an automation starts."""
 
     consent_id: UUID
-    digest: str = Field(description="Stands for exactly these additions.")
+    digest: str = Field(description="The digest of exactly these additions.")
     additions: list[AdditionShape]
 
 
@@ -271,7 +273,9 @@ class ChangeShape(_Shape):
 
     op: Literal["add", "remove", "replace", "move"]
     pointer: str
-    from_: str | None = Field(None, alias="from", description="Where a moved step stood.")
+    from_: str | None = Field(
+        None, alias="from", description="The earlier position of a moved step."
+    )
     before: Any = None
     after: Any = None
 

@@ -113,7 +113,7 @@ def _from_body(request: Request, body: Any) -> dict[str, Any]:
     held = request.path_params.keys() & body.keys()
     if held:
         name = min(held)
-        detail = f"{name} stands in the path; it may not stand in the body too."
+        detail = f"{name} is in the path; it cannot be in the body too."
         raise Invalid(detail, findings=[Finding(join_pointer("", name), detail, "in_path")])
     return body
 

@@ -161,7 +161,7 @@ REGISTRATION_BYTES: Final = 16_384
 # The audit log records this many registrations in total, so that strangers cannot fill it.
 TOLD_REGISTRATIONS: Final = LeakyBucket(100, 1 / 60)
 CONSENT_PATH: Final = "/oauth/consent"
-_ASK_MAKER: Final = "Begin again in the program that you want to connect, or ask those who make it."
+_ASK_MAKER: Final = "Begin again in the program that you want to connect, or ask its developers."
 _MCP: Final = "/mcp"
 _FORM_BYTES: Final = 16_384
 
@@ -328,7 +328,7 @@ async def _count(
 ) -> None:
     where = build_address_key(caller_address(request, services.settings.proxies or 0))
     if await fill_bucket(services.database, f"oauth/{what}/{where}", bucket) is not None:
-        raise OAuthError("temporarily_unavailable", "There were too many of these. Wait a moment.")
+        raise OAuthError("temporarily_unavailable", "Too many requests. Wait a few seconds.")
 
 
 async def _oauth_error_response(

@@ -37,7 +37,7 @@ PROBLEM: Final = {
         "type": {"type": "string", "description": "urn:mainspring:problem: and the kind."},
         "title": {"type": "string"},
         "status": {"type": "integer", "minimum": 400, "maximum": 599},
-        "detail": {"type": "string", "description": "A sentence for whoever sent the request."},
+        "detail": {"type": "string", "description": "A sentence for the sender of the request."},
         "code": {"type": "string", "description": "The same in one word, for programs."},
         "instance": {"type": "string", "description": "The path of the request."},
         "suggestion": {"type": "string"},

@@ -20,7 +20,7 @@ Item = TypeVar("Item")
 
 PAGE: Final = 50
 LARGEST_PAGE: Final = 200
-_SENTENCE: Final = "This is not a cursor. Use the text that came as 'next', or leave it out."
+_SENTENCE: Final = "This is not a cursor. Use the value of 'next', or leave it out."
 
 
 class Page(BaseModel, Generic[Item]):

@@ -64,7 +64,7 @@ class LinkShape(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     purpose: Literal["first", "invite", "reset", "invitation"]
-    email: str = Field(description="Whom it is for.")
+    email: str = Field(description="The recipient.")
     name: str
     made_by: str | None = Field(description="Who made it for them.")
     workspace: str | None = Field(description="Where an invitation leads.")
@@ -123,7 +123,7 @@ class NewToken(Body):
     """A token's name, and what it gives."""
 
     name: Title
-    role: Role | None = Field(None, description="At most this; left out: the role you have.")
+    role: Role | None = Field(None, description="The maximum role. Default: your role.")
     capabilities: list[str] | None = Field(
         None, max_length=500, description="The only capabilities it may call; null: no such list."
     )
@@ -161,7 +161,9 @@ class PersonShape(_Shape):
     id: UUID
     email: str
     name: str
-    administrator: bool = Field(description="Whether they look after the installation.")
+    administrator: bool = Field(
+        description="Whether they are an administrator of the installation."
+    )
     has_password: bool
     default_workspace_id: UUID | None
     email_state: EmailState = Field(
@@ -313,7 +315,7 @@ class LeftAutomationShape(_Shape):
     may: list[str] = Field(description="What it may do, a sentence each.")
     missing: list[FindingShape] = Field(
         description="What the new owner has to set or connect: nothing of the former owner's is "
-        "handed over."
+        "transferred."
     )
     missed: int = Field(description="Runs that it missed since; they can be replayed.")
 
@@ -340,7 +342,7 @@ class Takeover(Body):
 
     digest: str = Field(min_length=1, max_length=100)
     automations: list[UUID] | None = Field(
-        None, max_length=10_000, description="Only these; left out: everything that was shown."
+        None, max_length=10_000, description="Only these. Default: everything that was shown."
     )
     replay_missed: bool = Field(
         False,

@@ -78,7 +78,7 @@ class RunSummary(_Shape):
 class ProcessEnd(_Shape):
     """How the process of a script ended, what it used, and how much of its output is kept."""
 
-    exit_code: int | None = Field(description="Null when it never came to its end.")
+    exit_code: int | None = Field(description="Null when it did not end.")
     reason: str | None = Field(
         description="Why it was ended from outside: wall, cpu, memory, output, killed, crashed."
     )
@@ -191,7 +191,7 @@ class Story(_Shape):
     step: str | None = None
     trial: str | None = Field(None, description="What a dry run or verify mode did not do.")
     suppressed: list[Suppressed] | None = None
-    next: list[str] = Field(description="What can be asked of this run now.")
+    next: list[str] = Field(description="The operations that this run allows now.")
     waits_for: list[WaitsFor] | None = Field(
         None, description="The drafts and questions that it waits for."
     )

@@ -64,7 +64,7 @@ def write_backup_file(folder: Path, name: str, pieces: Iterable[bytes]) -> None:
         raise InternalError(
             "An artifact could not be written: the data folder refused it.",
             code="artifact_folder",
-            suggestion="Look at the space and the rights of the data folder.",
+            suggestion="Check the free space and the permissions of the data folder.",
         ) from error
 
 

@@ -142,7 +142,7 @@ async def read_content(blobs: BlobStore, artifact: Artifact) -> bytes:
         raise no_artifact()
     if not hmac.compare_digest(sha256(content).digest(), artifact.sha256):
         raise InternalError(
-            "The artifact was changed outside, so it is not handed out.",
+            "The artifact was changed outside Mainspring, so it is not returned.",
             code="artifact_damaged",
             retryable=False,
         )

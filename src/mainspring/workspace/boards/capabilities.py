@@ -83,7 +83,7 @@ def _create(limits: Limits) -> Capability:
                 {"name": "CRM"},
                 {
                     "name": "CRM",
-                    "description": "Whom we talk to.",
+                    "description": "People we talk to.",
                     "datasets": [
                         {
                             "name": "default",

@@ -74,7 +74,7 @@ def check_datasets(
             dataset.get("columns", []), join_pointer(place, "columns"), stored
         )
         if dataset.get("dedupe_key_field") in SERVER_KEYS:
-            detail = "The server writes this field anew for each row; it recognises nothing."
+            detail = "The server sets this field for each row, so it cannot identify rows."
             findings.append(Finding(join_pointer(place, "dedupe_key_field"), detail, "server_key"))
     if findings:
         raise Invalid(

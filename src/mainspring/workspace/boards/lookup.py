@@ -39,8 +39,7 @@ async def check_may_write(ctx: CallContext, board_id: UUID) -> None:
     if not rows or any(row["role"] != "viewer" for row in rows):
         return
     raise PermissionDenied(
-        f"You observe the workflow {rows[0]['title']!r}, and its board is only looked at by "
-        "observers.",
+        f"You observe the workflow {rows[0]['title']!r}, and observers can only view its board.",
         code="board_role_too_small",
         suggestion="Ask an owner of the workflow to make you a contributor.",
     )

@@ -321,8 +321,8 @@ def _check_key(dataset: Dataset, target: str | None) -> None:
         return
     other = "by nothing that they have" if target is None else f"by {target!r}"
     raise Conflict(
-        f"The dataset {dataset.name!r} tells its rows apart by {own!r}, and those that came in "
-        f"are told apart {other}.",
+        f"The dataset {dataset.name!r} tells its rows apart by {own!r}, and the new rows are "
+        f"distinguished {other}.",
         code="other_key",
         suggestion="Give the recipe this dedupe_target_field, or the dataset another key.",
     )

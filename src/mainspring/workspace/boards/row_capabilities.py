@@ -79,8 +79,8 @@ def build_summarize_capability() -> Capability:
     return Capability(
         id="summarize_board_rows",
         description="Count or sum rows of a board in groups\n\n"
-        "Returns one group per value of a field, for example for a chart. Non-numeric "
-        "values count as rows and are left out of sums.",
+        "Returns one group per value of a field, for example for a chart. Non-numeric values "
+        "count as rows and are excluded from sums.",
         input_schema=schema_with_examples(
             {
                 "board_id": BOARD_ID,

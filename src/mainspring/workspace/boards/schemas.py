@@ -37,7 +37,7 @@ NAME: Final[JsonSchema] = {
     "minLength": 1,
     "maxLength": 200,
     "pattern": r"\S",
-    "x-mainspring-says": "A name has something in it besides blanks.",
+    "x-mainspring-says": "A name cannot be blank.",
 }
 # It may be part of a URL.
 PART_NAME: Final[JsonSchema] = {
@@ -164,7 +164,7 @@ SOME_SCHEMA: Final = {
 SOME_FIELDS: Final = {
     "id": SOME_BOARD,
     "name": "CRM",
-    "description": "Whom we talk to.",
+    "description": "People we talk to.",
     "created_by": {"kind": "member", "id": SOME_MEMBER},
     "created_at": SOME_TIME,
     "updated_at": SOME_TIME,

@@ -152,9 +152,9 @@ async def consume_request(tx: Transaction, plain: str, user_id: UUID) -> Pending
 def _build_pending_authorization(row: Any) -> PendingAuthorization:
     if row is None:
         raise Expired(
-            "This request has expired, was already answered, or belongs to another person.",
+            "This request has expired, was already answered, or is for another person.",
             code="client_request_over",
-            suggestion="Begin again in the program that wants to connect.",
+            suggestion="Begin again in the program that you want to connect.",
         )
     found = dict(row)
     role = None if found["role"] is None else Role(found["role"])

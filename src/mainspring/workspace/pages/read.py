@@ -147,7 +147,7 @@ def parse_moment(arguments: Mapping[str, Any], name: str) -> datetime:
     """Parse a time argument; a date alone is midnight UTC."""
     found = parse_event_time(arguments[name])
     if found is None:
-        detail = f"{name} must be a date or a moment, such as 2026-01-31T09:00:00Z."
+        detail = f"{name} must be a date, or a date and time, such as 2026-01-31T09:00:00Z."
         raise Invalid(
             detail, code="page_moment", findings=[Finding(f"/{name}", detail, "page_moment")]
         )
@@ -202,7 +202,7 @@ def read_cursor(cursor: str | None) -> tuple[datetime | None, UUID | None]:
         micros, _, last = text.partition("/")
         return _EPOCH + timedelta(microseconds=int(micros)), UUID(last)
     except (ValueError, OverflowError, binascii.Error):
-        detail = "This cursor was not handed out by a list here."
+        detail = "This cursor is not from this list."
         raise Invalid(
             detail, code="page_cursor", findings=[Finding("/cursor", detail, "page_cursor")]
         ) from None

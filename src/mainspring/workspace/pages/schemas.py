@@ -379,7 +379,7 @@ _ASKED: Final[JsonSchema] = {
 }
 _ASKED_TWICE: Final[JsonSchema] = {
     "not": {},
-    "x-mainspring-says": "The question is asked under one name: give only one of q, query or text.",
+    "x-mainspring-says": "Give only one of q, query or text.",
 }
 # At most one query; none only when tags or a time select the pages.
 _ONE_QUESTION: Final[JsonSchema] = {

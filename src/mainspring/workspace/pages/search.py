@@ -124,7 +124,7 @@ _WEIGHTS: Final[Mapping[str, float]] = {TEXT: 1.0, LIKENESS: 0.5, MEANING: 1.0}
 _LEAST_DEPTH, _MOST_DEPTH = 50, 200
 # As many as the database functions rank: filters are applied after them.
 _MOST_FILTERED: Final = 2_000
-_NO_QUESTION: Final = "No question was asked, so the newest pages are listed."
+_NO_QUESTION: Final = "No query was given, so the newest pages are listed."
 _ENOUGH: Final = 5
 # The part of a query that is compared with titles.
 _TITLE_QUESTION: Final = 200

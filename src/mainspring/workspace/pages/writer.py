@@ -47,14 +47,14 @@ _PAYLOAD: Final[dict[str, Any]] = {
             "type": "string",
             "description": "Who brought it: member, client, automation or an integration.",
         },
-        "created": {"type": "boolean", "description": "False: it was there and came in anew."},
+        "created": {"type": "boolean", "description": "False: it existed and was ingested again."},
         "ingested_at": {"type": "string", "format": "date-time"},
         "automation_id": {"type": "string", "format": "uuid"},
     },
 }
 
 PAGE_INGESTED: Final = EventType(
-    "page.ingested", "A page came into the workspace, or came in anew.", _PAYLOAD
+    "page.ingested", "A page was ingested, or ingested again.", _PAYLOAD
 )
 EVENTS: Final = (PAGE_INGESTED,)
 

@@ -49,7 +49,7 @@ async def lock_credentials(
     await tx.execute(_MAKE, str(user_id))
     row = await everything.fetchrow(_LEFT, user_id, session_id, token_id)
     if not row["there"]:
-        raise Unauthenticated("What you came with has ended meanwhile.", code="ended")
+        raise Unauthenticated("Your session or token has ended.", code="ended")
 
 
 async def reset_credentials(

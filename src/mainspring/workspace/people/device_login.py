@@ -157,6 +157,6 @@ def _too_many_attempts_error(wait: float) -> LimitExceeded:
     return LimitExceeded(
         "There were too many tries to sign in at a terminal.",
         code="too_many_tries",
-        suggestion="Wait a moment.",
+        suggestion="Wait a few seconds.",
         retry_after=round(wait, 1),
     )

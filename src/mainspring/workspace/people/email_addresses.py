@@ -180,7 +180,7 @@ async def load_pending_email(tx: Transaction, user_id: UUID) -> str | None:
 
 async def count_code(database: Database, user_id: UUID) -> None:
     """Rate-limit issuing codes; call before making one."""
-    await _count(database, f"email-code/{user_id}", _CODES, "Too many codes were asked for.")
+    await _count(database, f"email-code/{user_id}", _CODES, "Too many codes were requested.")
 
 
 async def count_try(database: Database, user_id: UUID) -> None:
@@ -268,7 +268,7 @@ async def _count(database: Database, key: str, bucket: LeakyBucket, sentence: st
         raise LimitExceeded(
             sentence,
             code="too_many_tries",
-            suggestion="Wait a moment, then try again.",
+            suggestion="Wait a few seconds, then try again.",
             retry_after=round(wait, 1),
         )
 

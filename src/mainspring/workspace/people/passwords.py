@@ -63,7 +63,7 @@ class PasswordVerifier:
     async def _apart(self, work: Callable[[*Given], Made], *given: *Given) -> Made:
         if self._waiting >= _WAITING:
             raise LimitExceeded(
-                "Too many people sign in at this moment.", code="busy", retry_after=2.0
+                "Too many people are signing in at the same time.", code="busy", retry_after=2.0
             )
         self._waiting += 1
         try:

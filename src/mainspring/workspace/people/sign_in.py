@@ -250,7 +250,7 @@ async def count_tries(database: Database, keys: tuple[str, ...]) -> None:
             raise LimitExceeded(
                 "There were too many tries to sign in.",
                 code="too_many_tries",
-                suggestion="Wait a moment, or ask for a link.",
+                suggestion="Wait a few seconds, or ask for a link.",
                 retry_after=round(wait, 1),
             )
 
@@ -275,7 +275,7 @@ async def note_failure(
 
 def wrong_password_error() -> Unauthenticated:
     return Unauthenticated(
-        "This email and this password do not belong together.",
+        "The email or the password is wrong.",
         code="wrong_password",
         suggestion="Check both, or ask an administrator of this installation for a link.",
     )

@@ -227,7 +227,7 @@ def email_taken_error() -> Conflict:
     return Conflict(
         "Another person already has this email, or was invited with it.",
         code="email_taken",
-        suggestion="If it was you who was asked, use the link of the invitation.",
+        suggestion="If you were invited, use the link of the invitation.",
     )
 
 

@@ -265,8 +265,7 @@ async def _find_held_by_others(
     rows = await tx.fetch(_HOLDERS, workspace_id, workflow_id, list(automations))
     return {
         row["automation_id"]: Conflict(
-            f"The workflow {row['title']!r}, to which it belongs too, is "
-            f"{_AT_REST[row['status']]}.",
+            f"The workflow {row['title']!r}, which also contains it, is {_AT_REST[row['status']]}.",
             code="held_by_workflow",
             suggestion="Set that workflow going too, or detach the automation from it.",
         )

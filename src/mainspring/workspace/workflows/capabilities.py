@@ -317,7 +317,7 @@ def _delete(dependencies: WorkflowDependencies) -> Capability:
             "deleted": {"const": True},
             "automations_archived": _IDS,
             "automations_kept": {
-                "description": "Those that also belong to another workflow.",
+                "description": "Those that are also in another workflow.",
                 **_IDS,
             },
             "board_id": {"type": ["string", "null"]},

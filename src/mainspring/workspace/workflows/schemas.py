@@ -29,7 +29,7 @@ _LINE: Final[JsonSchema] = {
     "minLength": 1,
     "maxLength": 200,
     "pattern": r"\S",
-    "x-mainspring-says": "A name has something in it besides blanks.",
+    "x-mainspring-says": "A name cannot be blank.",
 }
 _DAY: Final[JsonSchema] = {"type": "string", "format": "date", "maxLength": 10}
 _QUANTITY: Final[JsonSchema] = {"type": "number", "minimum": -_LARGEST, "maximum": _LARGEST}

@@ -146,5 +146,5 @@ async def test_a_trial_without_a_model_answers_in_the_shape_that_was_asked_for(
     assert found[1]["kind"] == "noop"
     assert found[1]["reason"].startswith(found[2]["text"])
     assert "No model is connected" in found[2]["text"]
-    assert "could be made up" in found[1]["reason"]
+    assert "could be generated" in found[1]["reason"]
     assert live["reason"] == "no_model"

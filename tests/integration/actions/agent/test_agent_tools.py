@@ -208,7 +208,7 @@ async def test_a_long_answer_of_a_tool_is_cut_and_says_so(bench: Bench) -> None:
     async with agents_bench(bench, models, limits=limits) as one:
         run = await one.run(thinking("test.echo"))
     assert run["output"] == {"n": 1}
-    assert "(4011 of 5011 characters were left out." in models.tool_results[0]
+    assert "(4011 of 5011 characters were omitted." in models.tool_results[0]
     assert len(models.tool_results[0]) < 1_300
 
 

@@ -95,7 +95,7 @@ async def test_a_draft_shows_all_that_would_leave_whatever_its_fields_are_called
     assert held["payload"] == of_run["payload"] == given
     assert shown[held["draft_id"]] == shown[of_run["draft_id"]] == given
     assert {one["draft_id"]: one["payload"] for one in waiting}[held["draft_id"]] == given
-    assert "more characters of its arguments left out" in held["preview"]
+    assert "more characters of its arguments omitted" in held["preview"]
 
 
 async def test_a_tool_that_is_named_twice_is_reported_with_its_place(shop: ToolServers) -> None:

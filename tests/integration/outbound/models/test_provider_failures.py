@@ -187,7 +187,7 @@ async def test_a_missing_key_is_said(kind: Kind) -> None:
     async with connected(["Hello."]) as connection:
         connection.secrets.clear()
         problem = await _problem(connection, kind)
-    assert problem.detail == f"my-{kind} wants a key, and this connection has none."
+    assert problem.detail == f"my-{kind} requires a key, and this connection has none."
 
 
 @pytest.mark.parametrize("kind", BOTH)

@@ -77,7 +77,7 @@ async def _furnish(bench: Bench, here: Place) -> None:
     crm = await here.call(
         "create_board",
         name="CRM",
-        description="Whom we talk to.",
+        description="People we talk to.",
         datasets=[
             {"name": "default", "columns": COLUMNS, "dedupe_key_field": "company"},
             {"name": "Notes / old", "columns": [{"key": "text"}]},

@@ -67,7 +67,7 @@ async def test_halting_by_command(
         )
         == 0
     )
-    assert "It stands still." in capsys.readouterr().out
+    assert "It is halted." in capsys.readouterr().out
     # It is shown at the automation and at its runs.
     await fire(command_context, people, "Digest", (), None, wait=False, seconds=None)
     assert "Held by a halt (Wrong list.)." in capsys.readouterr().out
@@ -122,7 +122,7 @@ async def test_a_drained_worker_finishes_what_it_has_and_takes_nothing_new(
         assert _answer(capsys)["workers"][0]["drain_at"] is not None
         # Asked twice it is the same, and people are shown that there is no way back.
         await drain_workers(command_context, people, str(one["worker_id"]), None)
-        assert "It is not called back" in capsys.readouterr().out
+        assert "This cannot be undone" in capsys.readouterr().out
         second = await bench.dispatch(plan)
         async with asyncio.timeout(60):
             while not worker.drained:

@@ -70,5 +70,5 @@ async def test_a_connection_is_tried_for_nothing(bench: Bench) -> None:
         "models": ["qwen3", "qwen3-mini"],
     }
     assert (nowhere.status_code, nowhere.json()["code"]) == (404, "no_connection")
-    # No model was asked.
+    # No model was called.
     assert server.count == 0

@@ -222,7 +222,7 @@ async def test_the_command_line_shows_the_same_in_columns_and_as_json(
             assert await show_usage(desk, screen, by, *given, calls is not None, calls or 20) == 0
             return capsys.readouterr().out
 
-        assert "No model was asked" in await said(plain)
+        assert "No model was called" in await said(plain)
         both, _ = await _furnished(one, models)
         today = datetime.now(UTC).date().isoformat()
         assert today in await said(plain)

@@ -111,7 +111,7 @@ async def test_the_question_has_one_name_and_unknown_arguments_are_refused(
         twice = await _refused(page_client(capability, q="a", query="b"))
         assert isinstance(twice, Invalid)
         assert [finding.detail for finding in twice.findings] == [
-            "The question is asked under one name: give only one of q, query or text."
+            "Give only one of q, query or text."
         ]
 
 

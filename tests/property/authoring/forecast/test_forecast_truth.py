@@ -124,7 +124,7 @@ def test_every_number_of_a_forecast_is_that_of_its_data(
     for most in _holds(result.sentence, f"at most {USD} by its caps"):
         assert most >= allowed
         assert _near(most, allowed)
-        assert result.caps.by_schedule == ("runs by hand come on top" in result.sentence)
+        assert result.caps.by_schedule == ("manual runs come on top" in result.sentence)
     for low, high in [_holds(result.sentence, f"between {USD} and {USD} ")] * (
         "between" in result.sentence
     ):

@@ -45,7 +45,7 @@ def test_whatever_a_text_says_it_is_between_two_marks(source: str, text: str) ->
 def test_what_is_cut_is_said_and_never_more_is_shown(text: str, most: int) -> None:
     shown = QuoteMarkers(MARK, most).around("x", text)
     if len(text) > most:
-        assert f"({len(text) - most} of {len(text)} characters were left out." in shown
+        assert f"({len(text) - most} of {len(text)} characters were omitted." in shown
     else:
         assert shown.endswith(f"</{MARK}>")
 
@@ -176,7 +176,7 @@ def _lists(levels: int, inner: dict[str, Any]) -> dict[str, Any]:
 def test_a_shape_without_a_sample_is_pretended_as_nothing(schema: dict[str, Any]) -> None:
     made = build_sample_answer({"output_schema": schema}, Limits())
     assert (made["kind"], made["output"]) == ("nothing", None)
-    assert "could be made up" in made["text"]
+    assert "could be generated" in made["text"]
 
 
 def test_a_transcript_can_be_written_however_deep_its_arguments_are() -> None:

@@ -40,7 +40,7 @@ def test_the_sentence_says_the_month_the_run_the_range_and_the_caps() -> None:
 
     assert result.sentence == (
         "About $0.59 a month, between $0.22 and $2.20 ($0.027 a run, 22 runs), at most $22 by "
-        "its caps on its schedule; runs by hand come on top."
+        "its caps on its schedule; manual runs come on top."
     )
     assert result.as_dict()["usd_per_month"] == {"low": "0.22", "usual": "0.594", "high": "2.2"}
 

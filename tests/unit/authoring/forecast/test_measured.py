@@ -116,7 +116,7 @@ def test_the_dearest_of_many_runs_is_reported_though_no_range_is_made_of_it() ->
     result = cost_of_runs(found, bounds_of({}))
     assert result.span.high < Decimal("0.1")
     assert "30 live runs" in result.why
-    assert "from $0.01 to $0.90. The few that lie farthest out" in result.why
+    assert "from $0.01 to $0.90. The range excludes outliers" in result.why
 
 
 def test_one_run_that_cost_money_is_enough_to_call_a_plan_not_free() -> None:

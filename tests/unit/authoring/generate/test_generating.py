@@ -171,7 +171,7 @@ async def test_two_definitions_at_once_are_one_round() -> None:
     assert made.rounds == 2
     results = model.asked[1].messages[-1].results
     assert [one.failed for one in results] == [True, True, True]
-    assert "was not looked at" in results[1].content
+    assert "was not checked" in results[1].content
     assert "There is no tool called 'no'" in results[2].content
 
 

@@ -266,7 +266,7 @@ def test_what_is_assumed_about_a_time_is_reported_while_its_zone_is_open() -> No
     notes = sketched("every night remind me to sleep").notes
     assert any("22:00" in one for one in notes)
     taxes = sketched("each quarter, first day, 8am UTC, remind me of taxes").notes
-    assert not any("no day was said" in one for one in taxes)
+    assert not any("no day was given" in one for one in taxes)
 
 
 def test_what_was_said_again_more_plainly_is_no_longer_reported_as_lost() -> None:

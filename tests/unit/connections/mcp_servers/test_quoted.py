@@ -61,6 +61,6 @@ def test_what_is_left_out_is_reported_before_anything_of_theirs() -> None:
 
     head, _, shown = line.partition(": ")
     assert head == (
-        f"Call notes.send, {len(text) - 600} more characters of its arguments left out here"
+        f"Call notes.send, {len(text) - 600} more characters of its arguments omitted here"
     )
     assert shown == text[:600]

@@ -142,7 +142,8 @@ def test_model_connections_are_counted_and_keys_that_do_not_open_are_named() -> 
     assert "connect these models again" in str(closed.suggestion)
 
 
-def test_the_last_line_says_what_failed_and_what_wants_a_look() -> None:
+def test_the_last_line_says_what_failed_and_what_needs_attention() -> None:
     assert summarize_verdicts(["ok", "ok"]) == "All is well."
-    assert summarize_verdicts(["ok", "doubtful"]) == "Nothing is wrong; 1 of 2 checks want a look."
+    doubtful = "Nothing is wrong; 1 of 2 checks need attention."
+    assert summarize_verdicts(["ok", "doubtful"]) == doubtful
     assert summarize_verdicts(["wrong", "doubtful", "ok"]) == "1 of 3 checks failed."

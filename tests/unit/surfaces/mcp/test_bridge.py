@@ -80,7 +80,11 @@ def test_a_server_that_is_not_there_is_said_while_stdin_is_still_open(tmp_path: 
 
 @pytest.mark.parametrize(
     ("token", "code", "text"),
-    [("msk_known", 0, ""), ("msk_other", 1, "does not know this token."), ("msk_…", 1, "no token")],
+    [
+        ("msk_known", 0, ""),
+        ("msk_other", 1, "does not accept this token."),
+        ("msk_…", 1, "no token"),
+    ],
 )
 def test_a_closed_stdin_ends_it_at_once_and_a_wrong_token_is_said(
     tmp_path: Path, token: str, code: int, text: str

@@ -40,6 +40,13 @@ def test_what_is_only_for_us_is_not_shown() -> None:
     assert (made["title"], made["name"]) == ("Count", "count")
 
 
+def test_a_list_shows_two_examples_at_most() -> None:
+    schema = {"type": "object", "examples": [{"n": number} for number in range(4)]}
+    made = describe("count", _capability(), schema)
+
+    assert made["inputSchema"]["examples"] == [{"n": 0}, {"n": 1}]
+
+
 @pytest.mark.parametrize(
     ("name", "effect", "reads", "destroys", "repeats", "outside"),
     [

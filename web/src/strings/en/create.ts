@@ -43,7 +43,7 @@ export const create = /* @__PURE__ */ translated("create", {
     "The model's output is validated like every definition. It has three attempts.",
   creatingAProposal: "Creating a proposal",
   rulesOnly: "rules only",
-  describeItAsYouWould: "Describe it as you would to a colleague: when, what and for whom.",
+  describeItAsYouWould: "Describe it as you would to a colleague: when, what and for which people.",
   writtenBy: "Written by",
   forAtMost050: "for at most $0.50",
   noModelIsUsed: "no model is used",

@@ -11,7 +11,7 @@ export const edit = /* @__PURE__ */ translated("edit", {
     hello: (name: string) => `Hello ${name}`,
     thisIsRun: (run: string) => `This is run ${run}.`,
     script: "My script",
-    lookAtTheBoards: "Look at the boards of this workspace and leave a note in the inbox.",
+    lookAtTheBoards: "Check the boards of this workspace and leave a note in the inbox.",
     theScriptIsDone: "The script is done",
     itEndedAt: (at: string) => `It ended at ${at}.`,
   },

@@ -81,13 +81,13 @@ class Isolation:
         if self.namespaces:
             yield "The process sees an empty root folder and no other process."
         if self.empty_network:
-            yield "The process stands in a network without addresses."
+            yield "The process has a network without addresses."
         if self.filtered:
-            yield "The kernel refuses it sockets and the calls that look into other processes."
+            yield "The kernel denies it sockets and access to other processes."
         if self.user is ProcessUser.PER_PROCESS:
-            yield "Every process has a user of its own, without any rights."
+            yield "Each process has its own user without permissions."
         elif self.user is ProcessUser.NOBODY:
-            yield "The process runs as nobody."
+            yield "The process runs as the user nobody."
         yield from self.warnings()
 
     def as_dict(self) -> dict[str, object]:

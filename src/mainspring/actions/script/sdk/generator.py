@@ -189,7 +189,7 @@ def list_remarks(schema: Any) -> list[str]:
 
 def _list_schema_facts(schema: Mapping[str, Any]) -> Iterator[str]:
     if schema.get("x-mainspring-scope") == "secret" and schema.get("type") == "string":
-        yield "A secret may stand in it as {{name}}."
+        yield "It may contain a secret as {{name}}."
     if "format" in schema:
         yield f"Format: {schema['format']}."
     low, high = schema.get("minimum"), schema.get("maximum")
@@ -220,7 +220,7 @@ _TYPES_HEAD: Final = """\
 // deno-lint-ignore-file no-explicit-any no-unused-vars
 // deno-lint-ignore-file no-explicit-any
 // The types of what a script finds in the sandbox without importing anything.
-// Keep this file beside your scripts, as mainspring.d.ts; it is never part of a run.
+// Keep this file next to your scripts, as mainspring.d.ts; it is never part of a run.
 """
 _OTHERWISE: Final = """\
 /** What a call may answer instead of its result: a draft waits for a person, or why not. */
@@ -380,7 +380,7 @@ def _describe_effect(capability: Capability) -> Iterator[str]:
     if capability.id == _FETCH:
         yield f"\n{_BODY}"
     if capability.annotations.effect is Effect.SEND:
-        yield "\nIt leaves the house."
+        yield "\nIt goes to an outside system."
     if capability.write is not None:
         yield "\nIt may wait for a person first, as a draft."
 

@@ -68,7 +68,7 @@ class ArtifactShown(BaseModel):
     model_config = ConfigDict(extra="forbid", title="Artifact")
 
     id: UUID
-    run_id: UUID | None = Field(description="The run that saved it; it may be gone already.")
+    run_id: UUID | None = Field(description="The run that saved it; it may be deleted already.")
     automation_id: UUID | None
     step: str
     name: str
@@ -79,7 +79,7 @@ class ArtifactShown(BaseModel):
     size: int = Field(description="In bytes.")
     sha256: str = Field(description="In hexadecimal.")
     created_at: datetime
-    expires_at: datetime | None = Field(description="Null for one that is kept for good.")
+    expires_at: datetime | None = Field(description="Null for one that is kept forever.")
 
 
 class LinkWish(Body):
@@ -185,7 +185,7 @@ def _one(made: APIRouter, services: ApplicationServices) -> None:
 
     @made.delete(
         "/artifacts/{artifact_id}",
-        summary="Delete an artifact for good",
+        summary="Delete an artifact permanently",
         status_code=204,
         response_class=Response,
         responses=problems(401, 404, 422),

@@ -53,7 +53,7 @@ class RecordedCallShape(BaseModel):
     actor_id: UUID
     token_id: UUID | None
     capability: str
-    outcome: str = Field(description="What it came to: kept, sent, held, read, denied or failed.")
+    outcome: str = Field(description="Its result: kept, sent, held, read, denied or failed.")
     arguments: Any = Field(description="With nothing in it that must not be shown.")
     result: Any
     error: dict[str, Any] | None
@@ -95,10 +95,10 @@ def _entries(made: APIRouter) -> None:
         ] = None,
         actor: Annotated[UUID | None, Query(description="Only of this member or run.")] = None,
         since: Annotated[
-            datetime | None, Query(description="Only entries of this moment or later.")
+            datetime | None, Query(description="Only entries at this time or later.")
         ] = None,
         before: Annotated[
-            datetime | None, Query(description="Only entries before this moment.")
+            datetime | None, Query(description="Only entries before this time.")
         ] = None,
         cursor: Cursor = None,
         limit: Limit = PAGE,
@@ -115,7 +115,7 @@ def _entries(made: APIRouter) -> None:
 
 def _check_time_zone(name: str, timestamp: datetime | None) -> datetime | None:
     if timestamp is not None and timestamp.tzinfo is None:
-        detail = "A moment needs its zone, such as a Z."
+        detail = "A time needs a zone, such as Z."
         raise Invalid(
             "The query is not one that is read here.",
             findings=[Finding(f"/query/{name}", detail, "date_time")],

@@ -292,7 +292,7 @@ def _reading(made: APIRouter, services: ApplicationServices) -> None:
     async def get_automations(
         caller: SignedIn,
         state: Annotated[
-            AutomationState | None, Query(description="Left out: all but archived ones.")
+            AutomationState | None, Query(description="Default: all but archived ones.")
         ] = None,
         search: Annotated[
             str | None, Query(description="A part of the name or of the goal.", max_length=200)
@@ -464,7 +464,7 @@ def _changing(made: APIRouter, services: ApplicationServices) -> None:
         ("activate", "Let triggers start an automation", may_switch(_acting(services, None))),
         (
             "pause",
-            "Keep triggers from starting an automation; runs under way go on",
+            "Keep triggers from starting an automation; current runs continue",
             may_switch(_acting(services, pause)),
         ),
         (
@@ -497,7 +497,7 @@ def _changing(made: APIRouter, services: ApplicationServices) -> None:
 
     @made.post(
         f"{_ONE}/reviewed",
-        summary="Say that you have looked at what an upgrade carried over",
+        summary="Acknowledge what an upgrade carried over",
         description="An automation that was at work before agreement was recorded goes on as it "
         "is and is listed for review. For a person alone.",
         response_model=AgreedShape,

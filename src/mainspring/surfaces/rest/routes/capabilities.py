@@ -89,7 +89,9 @@ _ARGUMENTS = takes_schema(
 _After = Annotated[
     str, Query(max_length=200, description="Only those whose names come after this one.")
 ]
-_Limit = Annotated[int | None, Query(ge=1, le=1_000, description="At most so many; left out: all.")]
+_Limit = Annotated[
+    int | None, Query(ge=1, le=1_000, description="The most to return. Default: all.")
+]
 
 
 def routes(services: ApplicationServices) -> APIRouter:

@@ -229,7 +229,7 @@ def _add_connected(made: APIRouter, services: ApplicationServices) -> None:
 
     @made.delete(
         "/oauth/clients/{client_id}",
-        summary="Disconnect a client; everything it holds of you ends at once",
+        summary="Disconnect a client; its tokens end immediately",
         status_code=204,
         response_class=Response,
         responses=problems(409),
@@ -255,7 +255,7 @@ def _check_workspace(caller: AuthenticatedCaller, shown: UUID) -> None:
     """Another window may have switched the workspace since the request was read."""
     if shown != caller.workspace_id:
         raise Conflict(
-            "You look at another workspace than the one that this question was asked for.",
+            "This question is for another workspace than the one you are viewing.",
             code="other_workspace",
             suggestion="Read the question again, and answer it for the workspace it names.",
         )

@@ -203,7 +203,7 @@ def _telling(
 
     @made.post(
         "/events/{event_id}/replay",
-        summary="Tell of an event once more, to the triggers of today",
+        summary="Publish an event again, to the current triggers",
         response_model=PublishedShape,
         status_code=202,
         responses=problems(401, 404, 422),
@@ -236,7 +236,7 @@ def _reading(made: APIRouter, services: ApplicationServices, log: EventTable) ->
             str | None, Query(max_length=200, description="Only events of this source.")
         ] = None,
         since: Annotated[
-            datetime | None, Query(description="Only events told at this moment or later.")
+            datetime | None, Query(description="Only events published at this time or later.")
         ] = None,
         cursor: Cursor = None,
         limit: Limit = PAGE,
@@ -358,9 +358,7 @@ def _with_zone(timestamp: datetime | None) -> datetime | None:
     if timestamp is not None and timestamp.tzinfo is None:
         raise Invalid(
             "The query is not one that is read here.",
-            findings=[
-                Finding("/query/since", "A moment needs its zone, such as a Z.", "date_time")
-            ],
+            findings=[Finding("/query/since", "A time needs a zone, such as Z.", "date_time")],
         )
     return None if timestamp is None else min(max(timestamp, _FIRST), _LAST)
 

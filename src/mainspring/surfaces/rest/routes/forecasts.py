@@ -30,8 +30,8 @@ def routes(services: ApplicationServices) -> APIRouter:
     @made.get(
         "/automations/{automation_id}/forecast",
         summary="Foresee what an automation will cost in the next thirty days",
-        description="Rules work it out from the definition in force and from what its own runs "
-        "cost; no model is asked.",
+        description="Calculated from the current definition and the costs of its runs; no model "
+        "is called.",
         responses={**problems(404), 200: _ANSWER},
     )
     @needs(Permission.READ)

@@ -93,7 +93,7 @@ class LiveAnswer(BaseModel):
 
 
 _RED: Final[dict[int | str, dict[str, Any]]] = {
-    503: {"model": HealthAnswer, "description": "Something stands still"}
+    503: {"model": HealthAnswer, "description": "Something is halted"}
 }
 _TEXT: Final[dict[int | str, dict[str, Any]]] = {
     200: {"content": {"text/plain": {"schema": {"type": "string"}}}}
@@ -148,9 +148,9 @@ class _HealthMonitor:
             in_vain = looking.cancel()
         vitals, seen = None, _DatabaseLook()
         if in_vain:
-            _logger.warning("The database was looked at for %g s in vain.", LOOK_SECONDS)
+            _logger.warning("The database did not respond for %g s.", LOOK_SECONDS)
         elif (error := looking.exception()) is not None:
-            _logger.warning("The database could not be looked at: %s", type(error).__name__)
+            _logger.warning("The database could not be checked: %s", type(error).__name__)
         else:
             vitals, seen = looking.result()
         return time.monotonic(), judge(vitals), seen

@@ -25,9 +25,7 @@ from mainspring.workspace.inbox import list_notifications, mark_all_read, mark_r
 class ReadAll(Body):
     """How far somebody has read."""
 
-    up_to: UUID | None = Field(
-        None, description="The newest message that was seen; left out: all there are."
-    )
+    up_to: UUID | None = Field(None, description="The newest message that was seen. Default: all.")
 
 
 class DraftShape(BaseModel):
@@ -58,7 +56,7 @@ class DraftShape(BaseModel):
     )
     answered_by: UUID | None
     answered_at: datetime | None
-    reason: str | None = Field(description="Why it was discarded, if that was said.")
+    reason: str | None = Field(description="Why it was discarded, if a reason was given.")
     result: Any = Field(description="Result of the capability.")
     error: dict[str, Any] | None = Field(description="Why it failed.")
     revision: int = Field(description="More than 1: it was edited after it was made.")

@@ -106,7 +106,7 @@ def _add_takeovers(made: APIRouter, services: ApplicationServices) -> None:
         "/members/{member_id}/takeover",
         summary="Take over the automations and webhooks of a member who left",
         description="You become their owner and agree to what they may do, so this is for people "
-        "who are signed in. Secrets and connections are not handed over.",
+        "who are signed in. Secrets and connections are not transferred.",
         response_model=TakenShape,
         responses=problems(403, 409),
         openapi_extra=takes(Takeover),

@@ -51,7 +51,7 @@ class NewSubscription(Body):
     endpoint: str = Field(min_length=1, max_length=2_000)
     keys: PushKeys
     kinds: Kinds | None = Field(
-        None, description="Left out: everything, or what was chosen for this browser before."
+        None, description="Default: everything, or the earlier choice for this browser."
     )
 
 
@@ -178,7 +178,7 @@ def _add_testing(made: APIRouter, services: ApplicationServices) -> None:
         "/me/push/subscriptions/{subscription_id}/test",
         summary="Send a test notification to a browser of yours",
         description="Answers once the push service has accepted it. A subscription that the "
-        "service does not know any more is removed.",
+        "service no longer knows is removed.",
         status_code=204,
         response_class=Response,
         responses=problems(404, 409, 410, 429, 502),
@@ -192,7 +192,7 @@ def _add_testing(made: APIRouter, services: ApplicationServices) -> None:
             raise LimitExceeded(
                 "Too many test notifications were sent.",
                 code="too_many_tries",
-                suggestion="Wait a moment, then try again.",
+                suggestion="Wait a few seconds, then try again.",
                 retry_after=round(wait, 1),
             )
         try:

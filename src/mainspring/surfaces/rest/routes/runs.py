@@ -54,7 +54,7 @@ _OUTPUT: Final[dict[int | str, dict[str, Any]]] = {
 
 def _parse_output_position(text: str | None) -> str | None:
     if text is not None and parse_output_position(text) is None:
-        sentence = "This is not the id of a piece. Use the text that came as 'next' or 'id'."
+        sentence = "This is not the id of a piece. Use the value of 'next' or 'id'."
         raise PydanticCustomError("cursor", sentence)
     return text
 
@@ -79,10 +79,10 @@ class Replay(Body):
     )
     payload: Any = Field(
         None,
-        description="Another payload than that of the earlier run; left out or null: the same. "
+        description="Another payload than that of the earlier run. Default or null: the same. "
         "What its trigger makes of it are the inputs, unless they are given too.",
     )
-    mode: RunMode | None = Field(None, description="Left out: as the earlier run was.")
+    mode: RunMode | None = Field(None, description="Default: as in the earlier run.")
 
 
 def routes(services: ApplicationServices) -> APIRouter:
@@ -192,7 +192,8 @@ def _wants_text(request: Request) -> bool:
 def _steering(made: APIRouter, services: ApplicationServices) -> None:
     @made.post(
         "/runs/{run_id}/cancel",
-        summary="Stop a run: one that waits at once, one under way as soon as its worker hears",
+        summary="Cancel a run: a waiting one immediately, a running one when its worker is "
+        "notified",
         response_model=RunState,
         status_code=202,
         responses=problems(401, 404, 409, 422),
@@ -205,7 +206,7 @@ def _steering(made: APIRouter, services: ApplicationServices) -> None:
 
     @made.post(
         "/runs/{run_id}/retry",
-        summary="Go on with a run that broke off, from the step that failed",
+        summary="Resume a failed run from the step that failed",
         response_model=RunState,
         status_code=202,
         responses=problems(401, 404, 409, 422),

@@ -122,7 +122,7 @@ def _add_being(made: APIRouter, services: ApplicationServices) -> None:
 
     @made.post(
         "/session/workspace",
-        summary="Look at another workspace",
+        summary="Switch to another workspace",
         response_model=WhoShape,
         responses=problems(404, 409),
         openapi_extra=takes(ChosenWorkspace),

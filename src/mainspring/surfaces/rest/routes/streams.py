@@ -237,7 +237,7 @@ _PAGE_EVENTS: Final = (
     "numbers drafts, approvals, consents, failures and unread, at the opening and whenever they "
     "change. With run_id also, of each run that it names: step, for each try that is over or has "
     "begun to wait; output, for what its steps say; watched, when it has changed; end, when it is "
-    "over, with its story; all of them with its run_id. Each id says how far you have been told of "
+    "over, with its story; all of them with its run_id. Each id is the position in the stream of "
     "all of it; its part before the character ~ says it of the workspace alone, and a stream that "
     "is opened with this part, or with several runs, tells of those runs from their beginning. "
     "If a run does not exist, or is deleted later, the problem points at its place in the query."
@@ -252,7 +252,7 @@ ShownWorkspace = Annotated[
     UUID | None,
     Query(
         description="For a browser: the workspace that its page shows. The stream is refused "
-        "when the session looks at another one."
+        "when the session is for another one."
     ),
 ]
 
@@ -280,7 +280,7 @@ def routes(services: ApplicationServices) -> APIRouter:
         summary="Watch one run",
         response_class=StreamingResponse,
         responses=_stream(
-            "Events: output, step, run and at last end. Each id says how far you have been told."
+            "Events: output, step, run and at last end. Each id is the position in the stream."
         ),
     )
     @needs(Permission.READ)

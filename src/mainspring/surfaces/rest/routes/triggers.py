@@ -257,7 +257,7 @@ def _parse_cursor(text: Any) -> str | None:
         made = None
     if made is None or "\0" in made or _format_cursor(made) != text:
         raise PydanticCustomError(
-            "cursor", "This is not a cursor. Use the text that came as 'next', or leave it out."
+            "cursor", "This is not a cursor. Use the value of 'next', or leave it out."
         )
     return made
 
@@ -318,7 +318,7 @@ def _switching(made: APIRouter, services: ApplicationServices) -> None:
     @made.patch(
         _ONE,
         summary="Turn a trigger on or off",
-        description="The definition keeps what it says; saving a changed one sets this anew. "
+        description="The definition does not change; saving a changed one resets this. "
         "Where a program turns one on, the automation is paused until a person agrees.",
         response_model=TriggerShape,
         responses=problems(401, 404, 413, 415, 422),
@@ -349,7 +349,7 @@ def _switching(made: APIRouter, services: ApplicationServices) -> None:
 def _tokens(made: APIRouter, services: ApplicationServices) -> None:
     @made.post(
         _ONE + "/token",
-        summary="Make a webhook's token; the one before ends at once, or after an overlap",
+        summary="Create a webhook token; the previous one ends immediately, or after an overlap",
         description="The token is shown in this answer and never again.",
         response_model=TokenMade,
         status_code=201,
@@ -413,7 +413,7 @@ def _tokens(made: APIRouter, services: ApplicationServices) -> None:
 def _history(made: APIRouter, services: ApplicationServices) -> None:
     @made.get(
         _ONE + "/last-payload",
-        summary="Read what came in last for a trigger",
+        summary="Read the latest events of a trigger",
         response_model=Payload,
         responses=problems(401, 404, 422),
     )

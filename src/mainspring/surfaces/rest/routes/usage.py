@@ -30,20 +30,22 @@ class UsageCall(BaseModel):
     id: UUID
     at: datetime
     automation_id: UUID | None
-    automation: str | None = Field(description="Its name; null when it is gone, or was none.")
+    automation: str | None = Field(
+        description="Its name; null when it was deleted, or did not exist."
+    )
     run_id: UUID | None
     step: str
     item: str
     attempt: int
     call: int
     caller: str = Field(description="The capability that asked; script: a script's own word.")
-    provider: str = Field(description="The connection that was asked.")
+    provider: str = Field(description="The connection that was called.")
     model: str
     input_tokens: int
     output_tokens: int
     cached_tokens: int
     cost_usd: float
-    price: dict[str, Any] | None = Field(description="Per million tokens, as it stood then.")
+    price: dict[str, Any] | None = Field(description="Per million tokens, at that time.")
     ms: int
     reported: bool = Field(description="A script said so of a model of its own.")
 

@@ -177,7 +177,7 @@ def _describe(made: APIRouter) -> None:
         "/hooks/{token}",
         summary="Call a webhook at its secret address",
         description="For a trigger whose auth is secret_url: the webhook's token is the last part "
-        "of the path. Use it for senders that can neither sign nor set a header.",
+        "of the path. Use it for senders that cannot sign or set a header.",
         response_model=Accepted,
         status_code=202,
         responses=answers,
