@@ -55,9 +55,30 @@ export interface paths {
         put?: never;
         /**
          * Call a webhook at its secret address
-         * @description For a trigger whose auth is secret_url: the webhook's token is the last part of the path. Use it for senders that can neither sign nor set a header.
+         * @description For a trigger whose auth is secret_url: the webhook's token is the last part of the path. Use it for senders that cannot sign or set a header.
          */
         post: operations["call_secret_url"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/forms/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Read a form */
+        get: operations["read_form"];
+        put?: never;
+        /**
+         * Send a form
+         * @description One form as it was shown can be sent once: the same again is answered like the first time, and other values with 409.
+         */
+        post: operations["send_form"];
         delete?: never;
         options?: never;
         head?: never;
@@ -163,7 +184,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Keep triggers from starting an automation; runs under way go on */
+        /** Keep triggers from starting an automation; current runs continue */
         post: operations["pause_automation"];
         delete?: never;
         options?: never;
@@ -232,7 +253,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Say that you have looked at what an upgrade carried over
+         * Acknowledge what an upgrade carried over
          * @description An automation that was at work before agreement was recorded goes on as it is and is listed for review. For a person alone.
          */
         post: operations["mark_automation_reviewed"];
@@ -271,7 +292,7 @@ export interface paths {
         };
         /**
          * Foresee what an automation will cost in the next thirty days
-         * @description Rules work it out from the definition in force and from what its own runs cost; no model is asked.
+         * @description Calculated from the current definition and the costs of its runs; no model is called.
          */
         get: operations["get_automation_forecast"];
         put?: never;
@@ -325,6 +346,23 @@ export interface paths {
         };
         /** See what changed between two versions */
         get: operations["get_diff"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/automations/{automation_id}/versions/{version}/additions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** See what bringing a version back would add to what was agreed to */
+        get: operations["get_additions"];
         put?: never;
         post?: never;
         delete?: never;
@@ -434,7 +472,7 @@ export interface paths {
         head?: never;
         /**
          * Turn a trigger on or off
-         * @description The definition keeps what it says; saving a changed one sets this anew. Where a program turns one on, the automation is paused until a person agrees.
+         * @description The definition does not change; saving a changed one resets this. Where a program turns one on, the automation is paused until a person agrees.
          */
         patch: operations["patch_trigger"];
         trace?: never;
@@ -449,12 +487,29 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make a webhook's token; the one before ends at once, or after an overlap
+         * Create a webhook token; the previous one ends immediately, or after an overlap
          * @description The token is shown in this answer and never again.
          */
         post: operations["make_webhook_token"];
         /** End a webhook's token */
         delete: operations["end_webhook_token"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/automations/{automation_id}/triggers/{slug}/link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make a new link of a form; the one before ends at once, or after an overlap */
+        post: operations["make_form_link"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -467,7 +522,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read what came in last for a trigger */
+        /** Read the latest events of a trigger */
         get: operations["get_last_payload"];
         put?: never;
         post?: never;
@@ -488,6 +543,43 @@ export interface paths {
         get: operations["get_firings"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/automations/{automation_id}/triggers/{slug}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the last requests of a webhook, and those that it refused */
+        get: operations["get_deliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/automations/{automation_id}/triggers/{slug}/deliveries/{run_id}/redeliver": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Deliver an earlier request of a webhook again
+         * @description Starts a new run of the active version with the same request.
+         */
+        post: operations["redeliver"];
         delete?: never;
         options?: never;
         head?: never;
@@ -594,7 +686,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Stop a run: one that waits at once, one under way as soon as its worker hears */
+        /** Cancel a run: a waiting one immediately, a running one when its worker is notified */
         post: operations["cancel_run"];
         delete?: never;
         options?: never;
@@ -611,7 +703,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Go on with a run that broke off, from the step that failed */
+        /** Resume a failed run from the step that failed */
         post: operations["retry_run"];
         delete?: never;
         options?: never;
@@ -697,7 +789,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Tell of an event once more, to the triggers of today */
+        /** Publish an event again, to the current triggers */
         post: operations["replay_event"];
         delete?: never;
         options?: never;
@@ -819,7 +911,7 @@ export interface paths {
         get: operations["get_artifact"];
         put?: never;
         post?: never;
-        /** Delete an artifact for good */
+        /** Delete an artifact permanently */
         delete: operations["remove_artifact"];
         options?: never;
         head?: never;
@@ -1901,6 +1993,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/push-channels/{workspace_id}/{channel_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Receive a notification of a provider
+         * @description For GitHub and Google, which report that something has changed. A valid notification makes the trigger look at its source.
+         */
+        post: operations["receive_push_notification"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/integrations": {
         parameters: {
             query?: never;
@@ -2434,7 +2546,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Look at another workspace */
+        /** Switch to another workspace */
         post: operations["switch_workspace"];
         delete?: never;
         options?: never;
@@ -2681,7 +2793,7 @@ export interface paths {
         put?: never;
         /**
          * Send a test notification to a browser of yours
-         * @description Answers once the push service has accepted it. A subscription that the service does not know any more is removed.
+         * @description Answers once the push service has accepted it. A subscription that the service no longer knows is removed.
          */
         post: operations["test_push_subscription"];
         delete?: never;
@@ -2737,7 +2849,7 @@ export interface paths {
         put?: never;
         /**
          * Take over the automations and webhooks of a member who left
-         * @description You become their owner and agree to what they may do, so this is for people who are signed in. Secrets and connections are not handed over.
+         * @description You become their owner and agree to what they may do, so this is for people who are signed in. Secrets and connections are not transferred.
          */
         post: operations["take_over_from_member"];
         delete?: never;
@@ -3344,7 +3456,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Disconnect a client; everything it holds of you ends at once */
+        /** Disconnect a client; its tokens end immediately */
         delete: operations["delete_client"];
         options?: never;
         head?: never;
@@ -3624,6 +3736,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/public-address/proof": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Prove that this server answers */
+        get: operations["prove_identity"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/public-address": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Can the internet reach this server, as configured? */
+        get: operations["read_public_address"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/public-address/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Test the public address */
+        post: operations["check_public_address"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -3695,6 +3858,19 @@ export interface components {
              */
             capability?: string | null;
         };
+        /**
+         * AdditionsShape
+         * @description What a save would add to what a person has agreed to.
+         */
+        AdditionsShape: {
+            /** Additions */
+            additions: components["schemas"]["AdditionShape"][];
+            /**
+             * Digest
+             * @description Stands for exactly these additions.
+             */
+            digest: string;
+        };
         /** AgreedBefore */
         AgreedBefore: {
             role: components["schemas"]["Role"];
@@ -3735,7 +3911,7 @@ export interface components {
             id: string;
             /**
              * Run Id
-             * @description The run that saved it; it may be gone already.
+             * @description The run that saved it; it may be deleted already.
              */
             run_id: string | null;
             /** Automation Id */
@@ -3778,7 +3954,7 @@ export interface components {
             created_at: string;
             /**
              * Expires At
-             * @description Null for one that is kept for good.
+             * @description Null for one that is kept forever.
              */
             expires_at: string | null;
         };
@@ -3879,7 +4055,7 @@ export interface components {
              * @description The version in force.
              */
             version: number;
-            /** @description What a person has agreed to; null: nobody has, and it starts nothing. */
+            /** @description What a person has agreed to; null: no consent, so it starts nothing. */
             agreed: components["schemas"]["AgreedShape"] | null;
             /**
              * Failures
@@ -3918,7 +4094,7 @@ export interface components {
              * Trigger Types
              * @description Of its triggers that are on.
              */
-            trigger_types: ("schedule" | "webhook" | "event" | "board_change" | "page_ingested" | "poll" | "rss_item" | "url_changed" | "github" | "calendar_event" | "email_received" | "file_added")[];
+            trigger_types: ("schedule" | "webhook" | "form" | "event" | "board_change" | "page_ingested" | "chat_message" | "poll" | "rss_item" | "url_changed" | "github" | "calendar_event" | "email_received" | "file_added")[];
             /**
              * Streak
              * @description How many of its latest finished runs in a row succeeded, at most 50.
@@ -3926,7 +4102,7 @@ export interface components {
             streak: number;
             /**
              * Recent
-             * @description How its latest runs stand, at most 12; oldest first.
+             * @description The status of its latest runs, at most 12; oldest first.
              */
             recent: string[];
             /**
@@ -3994,7 +4170,7 @@ export interface components {
              * @description The version in force.
              */
             version: number;
-            /** @description What a person has agreed to; null: nobody has, and it starts nothing. */
+            /** @description What a person has agreed to; null: no consent, so it starts nothing. */
             agreed: components["schemas"]["AgreedShape"] | null;
             /**
              * Failures
@@ -4033,7 +4209,7 @@ export interface components {
              * Trigger Types
              * @description Of its triggers that are on.
              */
-            trigger_types: ("schedule" | "webhook" | "event" | "board_change" | "page_ingested" | "poll" | "rss_item" | "url_changed" | "github" | "calendar_event" | "email_received" | "file_added")[];
+            trigger_types: ("schedule" | "webhook" | "form" | "event" | "board_change" | "page_ingested" | "chat_message" | "poll" | "rss_item" | "url_changed" | "github" | "calendar_event" | "email_received" | "file_added")[];
             /**
              * Streak
              * @description How many of its latest finished runs in a row succeeded, at most 50.
@@ -4041,7 +4217,7 @@ export interface components {
             streak: number;
             /**
              * Recent
-             * @description How its latest runs stand, at most 12; oldest first.
+             * @description The status of its latest runs, at most 12; oldest first.
              */
             recent: string[];
             /**
@@ -4260,7 +4436,7 @@ export interface components {
             pointer: string;
             /**
              * From
-             * @description Where a moved step stood.
+             * @description The earlier position of a moved step.
              */
             from?: string | null;
             /** Before */
@@ -4378,7 +4554,7 @@ export interface components {
             consent_id: string;
             /**
              * Digest
-             * @description Stands for exactly these additions.
+             * @description The digest of exactly these additions.
              */
             digest: string;
             /** Additions */
@@ -4402,6 +4578,65 @@ export interface components {
             status: string | null;
             /** Reason */
             reason: string | null;
+        };
+        /**
+         * Delivery
+         * @description A request that started a run.
+         */
+        Delivery: {
+            /**
+             * Run Id
+             * Format: uuid
+             */
+            run_id: string;
+            /**
+             * At
+             * Format: date-time
+             */
+            at: string;
+            /** Status */
+            status: string;
+            /** Reason */
+            reason: string | null;
+            /**
+             * Redelivery Of
+             * @description The run whose request was delivered again.
+             */
+            redelivery_of: string | null;
+            /** Method */
+            method: string | null;
+            /** Event */
+            event: string | null;
+            /**
+             * Headers
+             * @description Without credentials; null: the webhook names no auth, so they are not kept.
+             */
+            headers: {
+                [key: string]: string;
+            } | null;
+            /**
+             * Notes
+             * @description What was normalized in the body.
+             */
+            notes: string[];
+        };
+        /**
+         * DeliveryPage
+         * @description The last requests of a webhook.
+         */
+        DeliveryPage: {
+            /** Items */
+            items: components["schemas"]["Delivery"][];
+            /**
+             * Next
+             * @description Null: this is the last page.
+             */
+            next: string | null;
+            /**
+             * Refused
+             * @description Counted by the process that answers, since it started.
+             */
+            refused: components["schemas"]["RefusedRequests"][];
         };
         /**
          * DescribedGrant
@@ -4531,7 +4766,7 @@ export interface components {
             answered_at: string | null;
             /**
              * Reason
-             * @description Why it was discarded, if that was said.
+             * @description Why it was discarded, if a reason was given.
              */
             reason: string | null;
             /**
@@ -4759,6 +4994,16 @@ export interface components {
             }[];
         };
         /**
+         * FileFieldShape
+         * @description What a file field accepts.
+         */
+        FileFieldShape: {
+            /** Max Bytes */
+            max_bytes: number;
+            /** Types */
+            types: string[];
+        };
+        /**
          * FilterWord
          * @description What may stand behind a bar in a template, with its parameters in order.
          */
@@ -4823,6 +5068,125 @@ export interface components {
             url: string;
         };
         /**
+         * FormAnswer
+         * @description The answer of a run to the person who sent the form.
+         */
+        FormAnswer: {
+            /**
+             * Text
+             * @description Shown as text.
+             */
+            text?: string | null;
+            /**
+             * Content Type
+             * @description Of the text; HTML is shown sandboxed.
+             */
+            content_type?: string | null;
+            /**
+             * Body
+             * @description Shown as values.
+             */
+            body?: unknown;
+        };
+        /**
+         * FormLink
+         * @description The new link of a form.
+         */
+        FormLink: {
+            /** Form Url */
+            form_url: string;
+            /**
+             * Old Until
+             * @description Until when the previous link works; null: it has ended.
+             */
+            old_until?: string | null;
+        };
+        /**
+         * FormPageShape
+         * @description Fields that are shown together.
+         */
+        FormPageShape: {
+            /** Title */
+            title: string | null;
+            /** Text */
+            text: string | null;
+            /** Fields */
+            fields: string[];
+        };
+        /**
+         * FormReceipt
+         * @description A submission that was accepted.
+         */
+        FormReceipt: {
+            /**
+             * Status
+             * @description received: its run was started. answered: the run has answered.
+             * @enum {string}
+             */
+            status: "received" | "answered";
+            /**
+             * Repeated
+             * @description The same submission was accepted before.
+             */
+            repeated: boolean;
+            /** Thank You */
+            thank_you: string | null;
+            /** Redirect */
+            redirect: string | null;
+            answer: components["schemas"]["FormAnswer"] | null;
+        };
+        /**
+         * FormShape
+         * @description A form as people see it.
+         */
+        FormShape: {
+            /**
+             * Access
+             * @enum {string}
+             */
+            access: "public" | "members";
+            /** Title */
+            title: string;
+            /** Text */
+            text: string;
+            /**
+             * Submit
+             * @description The label of the button; null: the usual one.
+             */
+            submit: string | null;
+            /** Pages */
+            pages: components["schemas"]["FormPageShape"][];
+            /**
+             * Schema
+             * @description The fields as a JSON Schema.
+             */
+            schema: {
+                [key: string]: unknown;
+            };
+            /**
+             * Files
+             * @description The fields that take a file.
+             */
+            files: {
+                [key: string]: components["schemas"]["FileFieldShape"];
+            };
+            /**
+             * Open
+             * @description false: submissions are refused at the moment.
+             */
+            open: boolean;
+            /**
+             * Token
+             * @description Sent back in the header Form-Token with one submission.
+             */
+            token: string;
+            /**
+             * Csrf
+             * @description For a form for members: sent back in the header X-CSRF-Token.
+             */
+            csrf: string | null;
+        };
+        /**
          * GrantShape
          * @description Permission to call one capability, with bounds on its arguments.
          */
@@ -4857,7 +5221,7 @@ export interface components {
         GrantsUsed: {
             /**
              * Runs
-             * @description How many of the latest runs were looked at.
+             * @description How many of the latest runs were counted.
              */
             runs: number;
             /**
@@ -5044,7 +5408,7 @@ export interface components {
             may: string[];
             /**
              * Missing
-             * @description What the new owner has to set or connect: nothing of the former owner's is handed over.
+             * @description What the new owner has to set or connect: nothing of the former owner's is transferred.
              */
             missing: components["schemas"]["FindingShape"][];
             /**
@@ -5095,7 +5459,7 @@ export interface components {
             purpose: "first" | "invite" | "reset" | "invitation";
             /**
              * Email
-             * @description Whom it is for.
+             * @description The recipient.
              */
             email: string;
             /** Name */
@@ -5444,7 +5808,7 @@ export interface components {
             name: string;
             /**
              * Administrator
-             * @description Whether they look after the installation.
+             * @description Whether they are an administrator of the installation.
              */
             administrator: boolean;
             /** Has Password */
@@ -5561,6 +5925,8 @@ export interface components {
             problem: {
                 [key: string]: unknown;
             } | null;
+            /** @description Null: the provider is not asked to report changes. */
+            push: components["schemas"]["TriggerPushShape"] | null;
         };
         /**
          * PredicateWord
@@ -5594,7 +5960,7 @@ export interface components {
         ProcessEnd: {
             /**
              * Exit Code
-             * @description Null when it never came to its end.
+             * @description Null when it did not end.
              */
             exit_code: number | null;
             /**
@@ -5610,6 +5976,58 @@ export interface components {
             out_bytes: number;
             /** Err Bytes */
             err_bytes: number;
+        };
+        /**
+         * ProofAnswer
+         * @description What only this server can answer, and how the request arrived.
+         */
+        ProofAnswer: {
+            /** Proof */
+            proof: string;
+            /**
+             * Host
+             * @description The Host header of the request.
+             */
+            host: string;
+            /**
+             * Forwarded Hops
+             * @description The entries of X-Forwarded-For.
+             */
+            forwarded_hops: number;
+        };
+        /**
+         * PublicAddressAnswer
+         * @description The public address, and the result of its last test since the server started.
+         */
+        PublicAddressAnswer: {
+            /** Url */
+            url: string | null;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "unset" | "not_https" | "private" | "public";
+            /** Checked At */
+            checked_at: string | null;
+            /** Checks */
+            checks: components["schemas"]["PublicAddressCheckShape"][];
+        };
+        /**
+         * PublicAddressCheckShape
+         * @description One test and its result.
+         */
+        PublicAddressCheckShape: {
+            /** Name */
+            name: string;
+            /**
+             * Verdict
+             * @enum {string}
+             */
+            verdict: "ok" | "doubtful" | "wrong" | "unknown";
+            /** Detail */
+            detail: string;
+            /** Suggestion */
+            suggestion: string | null;
         };
         /**
          * PublishedShape
@@ -5672,7 +6090,7 @@ export interface components {
             capability: string;
             /**
              * Outcome
-             * @description What it came to: kept, sent, held, read, denied or failed.
+             * @description Its result: kept, sent, held, read, denied or failed.
              */
             outcome: string;
             /**
@@ -5703,6 +6121,28 @@ export interface components {
              * @description A host, this machine, or the scheme of an app.
              */
             name: string;
+        };
+        /**
+         * RefusedRequests
+         * @description Requests that were refused for one reason.
+         */
+        RefusedRequests: {
+            /** Reason */
+            reason: string;
+            /** Count */
+            count: number;
+            /**
+             * Last At
+             * Format: date-time
+             */
+            last_at: string;
+            /**
+             * Headers
+             * @description Of the last one, without credentials.
+             */
+            headers: {
+                [key: string]: string;
+            };
         };
         /**
          * Role
@@ -6114,7 +6554,7 @@ export interface components {
             suppressed?: components["schemas"]["Suppressed"][] | null;
             /**
              * Next
-             * @description What can be asked of this run now.
+             * @description The operations that this run allows now.
              */
             next: string[];
             /**
@@ -6207,7 +6647,7 @@ export interface components {
             may: string[];
             /**
              * Missing
-             * @description What the new owner has to set or connect: nothing of the former owner's is handed over.
+             * @description What the new owner has to set or connect: nothing of the former owner's is transferred.
              */
             missing: components["schemas"]["FindingShape"][];
             /**
@@ -6499,6 +6939,34 @@ export interface components {
             items: components["schemas"]["TriggerShape"][];
         };
         /**
+         * TriggerPushShape
+         * @description How the provider reports changes to the source.
+         */
+        TriggerPushShape: {
+            /**
+             * Registered
+             * @description False: it is not registered, and the trigger polls.
+             */
+            registered: boolean;
+            /**
+             * Notified At
+             * @description When the provider reported a change last.
+             */
+            notified_at: string | null;
+            /**
+             * Expires At
+             * @description It is renewed before; null: it stays.
+             */
+            expires_at: string | null;
+            /**
+             * Problem
+             * @description Why it could not be registered.
+             */
+            problem: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /**
          * TriggerShape
          * @description A trigger as it is now.
          */
@@ -6522,7 +6990,7 @@ export interface components {
              * Type
              * @enum {string}
              */
-            type: "schedule" | "webhook" | "event" | "board_change" | "page_ingested" | "poll" | "rss_item" | "url_changed" | "github" | "calendar_event" | "email_received" | "file_added";
+            type: "schedule" | "webhook" | "form" | "event" | "board_change" | "page_ingested" | "chat_message" | "poll" | "rss_item" | "url_changed" | "github" | "calendar_event" | "email_received" | "file_added";
             /** Config */
             config: {
                 [key: string]: unknown;
@@ -6564,6 +7032,11 @@ export interface components {
              * @description Where it is called with a signature.
              */
             signed_url: string | null;
+            /**
+             * Form Url
+             * @description The link of a form.
+             */
+            form_url: string | null;
             /** @description Null: it polls nothing, or was never on. */
             poll: components["schemas"]["PollShape"] | null;
         };
@@ -6586,7 +7059,7 @@ export interface components {
              * Type
              * @enum {string}
              */
-            type: "schedule" | "webhook" | "event" | "board_change" | "page_ingested" | "poll" | "rss_item" | "url_changed" | "github" | "calendar_event" | "email_received" | "file_added";
+            type: "schedule" | "webhook" | "form" | "event" | "board_change" | "page_ingested" | "chat_message" | "poll" | "rss_item" | "url_changed" | "github" | "calendar_event" | "email_received" | "file_added";
             /** Enabled */
             enabled: boolean;
             /**
@@ -6636,7 +7109,7 @@ export interface components {
             automation_id: string | null;
             /**
              * Automation
-             * @description Its name; null when it is gone, or was none.
+             * @description Its name; null when it was deleted, or did not exist.
              */
             automation: string | null;
             /** Run Id */
@@ -6656,7 +7129,7 @@ export interface components {
             caller: string;
             /**
              * Provider
-             * @description The connection that was asked.
+             * @description The connection that was called.
              */
             provider: string;
             /** Model */
@@ -6671,7 +7144,7 @@ export interface components {
             cost_usd: number;
             /**
              * Price
-             * @description Per million tokens, as it stood then.
+             * @description Per million tokens, at that time.
              */
             price: {
                 [key: string]: unknown;
@@ -6709,6 +7182,8 @@ export interface components {
             definition: {
                 [key: string]: unknown;
             } | null;
+            /** @description What saving it would add; only if that was asked for. */
+            adds?: components["schemas"]["AdditionsShape"] | null;
         };
         /**
          * VersionDetail
@@ -6896,7 +7371,7 @@ export interface components {
             type: string;
             title: string;
             status: number;
-            /** @description A sentence for whoever sent the request. */
+            /** @description A sentence for the sender of the request. */
             detail: string;
             /** @description The same in one word, for programs. */
             code: string;
@@ -6931,6 +7406,21 @@ export interface components {
             code: string;
             suggestion?: string;
         };
+        /**
+         * Submission
+         * @description A form that was filled in.
+         */
+        Submission: {
+            /** Values */
+            values: {
+                [key: string]: unknown;
+            };
+            /**
+             * Website
+             * @default
+             */
+            website: string;
+        };
         /** DefinitionDocument */
         DefinitionDocument: {
             [key: string]: unknown;
@@ -6961,6 +7451,11 @@ export interface components {
                 [key: string]: unknown;
             };
             /**
+             * Payload
+             * @description The payload of the trigger, as a webhook or an event would send it.
+             */
+            payload?: unknown;
+            /**
              * Idempotency Key
              * @description A second request with it finds the first one's run, for 24 hours.
              */
@@ -6985,6 +7480,11 @@ export interface components {
         Rollback: {
             /** Version */
             version: number;
+            /**
+             * Agreed
+             * @description The digest of the additions that a person was shown: refused if the version would add anything else.
+             */
+            agreed?: string | null;
         };
         /** ImportDocument */
         ImportDocument: {
@@ -7037,12 +7537,12 @@ export interface components {
             } | null;
             /**
              * Payload
-             * @description Another payload than that of the earlier run; left out or null: the same. What its trigger makes of it are the inputs, unless they are given too.
+             * @description Another payload than that of the earlier run. Default or null: the same. What its trigger makes of it are the inputs, unless they are given too.
              */
             payload?: unknown;
             /**
              * Mode
-             * @description Left out: as the earlier run was.
+             * @description Default: as in the earlier run.
              */
             mode?: ("live" | "verify" | "dry_run") | null;
         };
@@ -7128,7 +7628,7 @@ export interface components {
         ReadAll: {
             /**
              * Up To
-             * @description The newest message that was seen; left out: all there are.
+             * @description The newest message that was seen. Default: all.
              */
             up_to?: string | null;
         };
@@ -7250,7 +7750,7 @@ export interface components {
             keys: components["schemas"]["PushKeys"];
             /**
              * Kinds
-             * @description Left out: everything, or what was chosen for this browser before.
+             * @description Default: everything, or the earlier choice for this browser.
              */
             kinds?: ("drafts" | "questions" | "failures")[] | null;
         };
@@ -7281,7 +7781,7 @@ export interface components {
             digest: string;
             /**
              * Automations
-             * @description Only these; left out: everything that was shown.
+             * @description Only these. Default: everything that was shown.
              */
             automations?: string[] | null;
             /**
@@ -7307,7 +7807,7 @@ export interface components {
         NewToken: {
             /** Name */
             name: string;
-            /** @description At most this; left out: the role you have. */
+            /** @description The maximum role. Default: your role. */
             role?: components["schemas"]["Role"] | null;
             /**
              * Capabilities
@@ -7484,9 +7984,67 @@ export interface operations {
             };
         };
     };
-    validate_definition: {
+    read_form: {
         parameters: {
             query?: never;
+            header?: never;
+            path: {
+                /** @description The last part of the form's link. */
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FormShape"];
+                };
+            };
+        };
+    };
+    send_form: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The token of the form as it was shown. */
+                "Form-Token"?: string;
+            };
+            path: {
+                /** @description The last part of the form's link. */
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Submission"];
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FormReceipt"];
+                };
+            };
+        };
+    };
+    validate_definition: {
+        parameters: {
+            query?: {
+                /** @description As the next version of this automation. */
+                automation_id?: string | null;
+                /** @description Also tell what saving it would add to what was agreed to. */
+                adds?: boolean;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7512,14 +8070,14 @@ export interface operations {
     get_automations: {
         parameters: {
             query?: {
-                /** @description Left out: all but archived ones. */
+                /** @description Default: all but archived ones. */
                 state?: ("active" | "paused" | "archived") | null;
                 /** @description A part of the name or of the goal. */
                 search?: string | null;
                 /** @description failing: its latest runs failed; waiting: for a person. */
                 health?: ("failing" | "healthy" | "waiting" | "never_run") | null;
                 /** @description Only those with such a trigger. */
-                trigger?: ("schedule" | "webhook" | "event" | "board_change" | "page_ingested" | "poll" | "rss_item" | "url_changed" | "github" | "calendar_event" | "email_received" | "file_added") | null;
+                trigger?: ("schedule" | "webhook" | "form" | "event" | "board_change" | "page_ingested" | "chat_message" | "poll" | "rss_item" | "url_changed" | "github" | "calendar_event" | "email_received" | "file_added") | null;
                 /** @description next: what starts first; last: what ran last; cost: this month's. */
                 sort?: "newest" | "name" | "next" | "last" | "cost";
                 /** @description Where to go on: the 'next' of the page before. */
@@ -7546,7 +8104,10 @@ export interface operations {
     };
     create_automation: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The digest of the additions that a person was shown: refused if the save would add anything else. */
+                agreed?: string | null;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -7593,7 +8154,10 @@ export interface operations {
     };
     update_automation: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The digest of the additions that a person was shown: refused if the save would add anything else. */
+                agreed?: string | null;
+            };
             header?: {
                 /** @description The version that was edited, as in "3". */
                 "if-match"?: string | null;
@@ -7967,6 +8531,30 @@ export interface operations {
             };
         };
     };
+    get_additions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                automation_id: string;
+                /** @description The number of a version. */
+                version: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdditionsShape"];
+                };
+            };
+        };
+    };
     roll_back: {
         parameters: {
             query?: never;
@@ -8188,6 +8776,33 @@ export interface operations {
             };
         };
     };
+    make_form_link: {
+        parameters: {
+            query?: {
+                /** @description For how many seconds the previous token still works, if you made it too. */
+                overlap_seconds?: number;
+            };
+            header?: never;
+            path: {
+                automation_id: string;
+                /** @description The trigger's id in the definition. */
+                slug: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FormLink"];
+                };
+            };
+        };
+    };
     get_last_payload: {
         parameters: {
             query?: never;
@@ -8237,6 +8852,60 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Page_Moment_"];
+                };
+            };
+        };
+    };
+    get_deliveries: {
+        parameters: {
+            query?: {
+                /** @description Where to go on: the 'next' of the page before. */
+                cursor?: string;
+                /** @description The most entries to return. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                automation_id: string;
+                /** @description The trigger's id in the definition. */
+                slug: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeliveryPage"];
+                };
+            };
+        };
+    };
+    redeliver: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                automation_id: string;
+                /** @description The trigger's id in the definition. */
+                slug: string;
+                run_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Accepted"];
                 };
             };
         };
@@ -8460,7 +9129,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Events: output, step, run and at last end. Each id says how far you have been told. */
+            /** @description Events: output, step, run and at last end. Each id is the position in the stream. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8476,7 +9145,7 @@ export interface operations {
             query?: {
                 /** @description Tell of the steps and the output of this run too; once for each run. */
                 run_id?: string[];
-                /** @description For a browser: the workspace that its page shows. The stream is refused when the session looks at another one. */
+                /** @description For a browser: the workspace that its page shows. The stream is refused when the session is for another one. */
                 workspace?: string | null;
             };
             header?: {
@@ -8488,7 +9157,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Events: run, for each run that is new or has changed, as in a list of runs; inbox, with the numbers drafts, approvals, consents, failures and unread, at the opening and whenever they change. With run_id also, of each run that it names: step, for each try that is over or has begun to wait; output, for what its steps say; watched, when it has changed; end, when it is over, with its story; all of them with its run_id. Each id says how far you have been told of all of it; its part before the character ~ says it of the workspace alone, and a stream that is opened with this part, or with several runs, tells of those runs from their beginning. If a run does not exist, or is deleted later, the problem points at its place in the query. */
+            /** @description Events: run, for each run that is new or has changed, as in a list of runs; inbox, with the numbers drafts, approvals, consents, failures and unread, at the opening and whenever they change. With run_id also, of each run that it names: step, for each try that is over or has begun to wait; output, for what its steps say; watched, when it has changed; end, when it is over, with its story; all of them with its run_id. Each id is the position in the stream of all of it; its part before the character ~ says it of the workspace alone, and a stream that is opened with this part, or with several runs, tells of those runs from their beginning. If a run does not exist, or is deleted later, the problem points at its place in the query. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8506,7 +9175,7 @@ export interface operations {
                 type?: string | null;
                 /** @description Only events of this source. */
                 source_id?: string | null;
-                /** @description Only events told at this moment or later. */
+                /** @description Only events published at this time or later. */
                 since?: string | null;
                 /** @description Where to go on: the 'next' of the page before. */
                 cursor?: string;
@@ -9362,7 +10031,7 @@ export interface operations {
                     "application/json": {
                         /** @description How many people must approve the same text. */
                         approvers: number;
-                        /** @description Whose approval counts; empty: everybody who can answer the inbox. */
+                        /** @description Whose approval counts; empty: everyone who can decide in the inbox. */
                         roles: ("operator" | "editor" | "admin" | "owner")[];
                         /** @description Whether the automation's author or the requester can approve. */
                         author_may_approve: boolean;
@@ -9387,7 +10056,7 @@ export interface operations {
                 "application/json": {
                     /** @description How many people must approve the same text. */
                     approvers?: number;
-                    /** @description Whose approval counts; empty: everybody who can answer the inbox. */
+                    /** @description Whose approval counts; empty: everyone who can decide in the inbox. */
                     roles?: ("operator" | "editor" | "admin" | "owner")[];
                     /** @description Whether the automation's author or the requester can approve. */
                     author_may_approve?: boolean;
@@ -9408,7 +10077,7 @@ export interface operations {
                     "application/json": {
                         /** @description How many people must approve the same text. */
                         approvers: number;
-                        /** @description Whose approval counts; empty: everybody who can answer the inbox. */
+                        /** @description Whose approval counts; empty: everyone who can decide in the inbox. */
                         roles: ("operator" | "editor" | "admin" | "owner")[];
                         /** @description Whether the automation's author or the requester can approve. */
                         author_may_approve: boolean;
@@ -11204,7 +11873,7 @@ export interface operations {
                         total: number;
                         appended: number;
                         updated: number;
-                        /** @description Rows that were gone and are back. */
+                        /** @description Rows that were deleted and are restored. */
                         restored: number;
                         deleted: number;
                         unchanged: number;
@@ -11885,9 +12554,9 @@ export interface operations {
                 action?: string | null;
                 /** @description Only of this member or run. */
                 actor?: string | null;
-                /** @description Only entries of this moment or later. */
+                /** @description Only entries at this time or later. */
                 since?: string | null;
-                /** @description Only entries before this moment. */
+                /** @description Only entries before this time. */
                 before?: string | null;
                 /** @description Where to go on: the 'next' of the page before. */
                 cursor?: string;
@@ -12069,7 +12738,7 @@ export interface operations {
                 all?: boolean;
                 /** @description Only those whose names come after this one. */
                 after?: string;
-                /** @description At most so many; left out: all. */
+                /** @description The most to return. Default: all. */
                 limit?: number | null;
             };
             header?: never;
@@ -13083,6 +13752,33 @@ export interface operations {
                         text: string;
                     };
                 };
+            };
+        };
+    };
+    receive_push_notification: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                workspace_id: string;
+                channel_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    [key: string]: unknown;
+                };
+            };
+        };
+        responses: {
+            /** @description Successful Response */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
         };
     };
@@ -15212,7 +15908,7 @@ export interface operations {
                         /** @constant */
                         deleted: true;
                         automations_archived: string[];
-                        /** @description Those that also belong to another workflow. */
+                        /** @description Those that are also in another workflow. */
                         automations_kept: string[];
                         board_id?: string | null;
                         board_archived: boolean;
@@ -17145,6 +17841,7 @@ export interface operations {
             query?: {
                 limit?: number;
                 after?: string;
+                saved?: boolean;
             };
             header?: never;
             path?: never;
@@ -19737,6 +20434,68 @@ export interface operations {
                 };
                 content: {
                     "text/plain": string;
+                };
+            };
+        };
+    };
+    prove_identity: {
+        parameters: {
+            query: {
+                nonce: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProofAnswer"];
+                };
+            };
+        };
+    };
+    read_public_address: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PublicAddressAnswer"];
+                };
+            };
+        };
+    };
+    check_public_address: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PublicAddressAnswer"];
                 };
             };
         };
