@@ -9,7 +9,7 @@ from uuid import UUID
 
 import httpx2
 
-from mainspring.workspace.automations import set_state
+from mainspring.workspace.automations import AutomationStatus, set_state
 from tests.kit.api import Api
 from tests.kit.bench import Bench, document, step
 
@@ -69,7 +69,7 @@ async def save_form(
     trigger: Mapping[str, Any] | None = None,
     *,
     fields: Mapping[str, Any] | None = None,
-    state: str = "active",
+    state: AutomationStatus = "active",
     **more: Any,
 ) -> SavedForm:
     """Saves and activates an automation with a form."""
