@@ -76,6 +76,7 @@ from mainspring.surfaces.mcp.in_process import InProcessMcp
 from mainspring.surfaces.services import ApplicationServices
 from mainspring.triggers.alerts import AlertMailer, FailureAlerts, mails
 from mainspring.triggers.chat_replies import ChatReplies
+from mainspring.triggers.form_receiver import FormReceiver
 from mainspring.triggers.housekeeping import Housekeeper
 from mainspring.triggers.log_reader import EventLogReader
 from mainspring.triggers.matcher import EventMatcher
@@ -553,6 +554,9 @@ def application_services(application: Application) -> ApplicationServices:
         interactions=_interactions(application),
         push_channels=build_push_channels(application),
         blobs=application.blobs,
+        form_receiver=FormReceiver(
+            application.database, application.vault, application.clock, application.limits
+        ),
         uploads=UploadStore(
             application.database, application.blobs, application.clock, application.limits
         ),

@@ -21,6 +21,7 @@ WHOLE = {
     "rest/routes/integrations.py": "looks up the session for the redirect after sign-in",
     "rest/routes/artifacts.py": "finds the workspace of a signed link, and looks tokens up",
     "mcp/mount.py": "looks tokens up",
+    "rest/routes/forms.py": "looks up the session of a person who fills in a form for members",
     "rest/oauth.py": "registers clients, and finds whose code or token one brings",
     "rest/routes/clients.py": "a client's request is in no workspace until it is answered",
     "cli/caller.py": "looks up tokens, and applies row-level security for their owner",

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from mainspring.settings import Settings
     from mainspring.store.database import Database
     from mainspring.store.wakeups import WakeupSender
+    from mainspring.triggers.form_receiver import FormReceiver
     from mainspring.triggers.push import PushChannels
     from mainspring.triggers.webhook_receiver import WebhookReceiver
     from mainspring.workspace.artifacts.blobs import BlobStore
@@ -68,6 +69,8 @@ class ApplicationServices:
     blobs: BlobStore
     # Where the files that callers send are saved.
     uploads: UploadStore
+    # Finds hosted forms, and checks what people send.
+    form_receiver: FormReceiver
     links: LinkSigner
     workspace_id: UUID
     # Everything beside the workers that a running server does, until the event is set.

@@ -34,7 +34,6 @@ from mainspring.surfaces.services import ApplicationServices
 from mainspring.triggers.form_receiver import FormReceiver, OpenForm, check_honeypot
 from mainspring.triggers.webhook_auth import WebhookRequest
 from mainspring.triggers.webhook_receiver import WebhookReceipt
-from mainspring.workspace.artifacts.uploads import UploadStore
 from mainspring.workspace.forms import FormMember
 
 _AT: Final = "/forms/{token}"
@@ -106,9 +105,6 @@ class FormReceipt(_Shape):
 
 def routes(services: ApplicationServices) -> APIRouter:
     made = router("forms")
-    uploads = UploadStore(services.database, services.blobs, services.clock, services.limits)
-    reader = FormSubmissionReader(uploads, services.limits)
-    receiver = FormReceiver(services.database, services.vault, services.clock, services.limits)
     browsers = BrowserSessionPolicy(services.settings.address)
 
     @made.get(
@@ -119,6 +115,7 @@ def routes(services: ApplicationServices) -> APIRouter:
     )
     @public
     async def read_form(token: Link, request: Request) -> JsonAnswer:
+        receiver = services.form_receiver
         form = await receiver.find(token, _address(services, request))
         _, csrf = await _find_member(services, receiver, browsers, request, form)
         return JsonAnswer(
@@ -137,13 +134,16 @@ def routes(services: ApplicationServices) -> APIRouter:
     )
     @public
     async def send_form(token: Link, request: Request, form_token: Proof = "") -> JsonAnswer:
+        receiver, uploads = services.form_receiver, services.uploads
         address = _address(services, request)
         form = await receiver.find(token, address)
         member, csrf = await _find_member(services, receiver, browsers, request, form)
         if csrf is not None:
             browsers.check_change(request.headers, browsers.shown(request.headers) or "")
         nonce = await receiver.check_token(form, form_token)
-        given = await reader.read(request, form, generate_id())
+        given = await FormSubmissionReader(uploads, services.limits).read(
+            request, form, generate_id()
+        )
         check_honeypot(given.website)
         receiver.validate(form, given.values)
         await receiver.charge(form, address)
