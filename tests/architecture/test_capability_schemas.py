@@ -11,6 +11,7 @@ from tests.architecture.tree import PACKAGE, modules, nodes, shown
 # added. Integrations are plug-ins, which describe themselves as JSON.
 HAND_WRITTEN = {
     "src/mainspring/actions/agent/loop.py",
+    "src/mainspring/actions/agent/question.py",
     "src/mainspring/actions/agent/schema.py",
     "src/mainspring/actions/agent/task.py",
     "src/mainspring/actions/approval.py",
@@ -42,8 +43,10 @@ HAND_WRITTEN = {
     "src/mainspring/connections/ingestion/schemas.py",
     "src/mainspring/connections/installed_integrations.py",
     "src/mainspring/connections/mcp_servers/tool_registry.py",
+    "src/mainspring/contracts/chat.py",
     "src/mainspring/contracts/manifest.py",
     "src/mainspring/definition/filters/validation.py",
+    "src/mainspring/definition/forms.py",
     "src/mainspring/definition/model.py",
     "src/mainspring/definition/schema/antiexamples.py",
     "src/mainspring/definition/schema/examples.py",
@@ -68,7 +71,9 @@ HAND_WRITTEN = {
     "src/mainspring/surfaces/mcp/server.py",
     "src/mainspring/surfaces/rest/openapi.py",
     "src/mainspring/surfaces/rest/routes/interactions.py",
+    "src/mainspring/triggers/chat_message.py",
     "src/mainspring/triggers/event.py",
+    "src/mainspring/triggers/form.py",
     "src/mainspring/triggers/poll.py",
     "src/mainspring/triggers/presets.py",
     "src/mainspring/triggers/schedule.py",
