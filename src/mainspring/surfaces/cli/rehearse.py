@@ -64,10 +64,11 @@ async def rehearse(context: CommandContext, screen: Screen, options: RehearseOpt
     samples = [_sample(file, limits) for file in options.samples]
     async with open_client(context) as client:
         given = await _build_arguments(client, options, document, samples)
-        with _of_file(options.definition):
-            found = await client.call("rehearse_automation", given)
         await enter_event_loop()
+        # The call itself waits for the runs, so their worker begins before it.
         async with _working(client):
+            with _of_file(options.definition):
+                found = await client.call("rehearse_automation", given)
             with show_progress(screen, "Rehearsing") as line:
                 while not found["done"]:
                     firings = found["firings"]
