@@ -166,7 +166,7 @@ async def test_an_event_that_cannot_be_read_is_reported_and_the_others_are_rows(
 
     assert [row["uid"] for row in rows] == ["good"]
     assert list(left_out) == ["odd"]
-    assert f"The event 'odd' is left out: {why}" in left_out["odd"]
+    assert f"The event 'odd' is skipped: {why}" in left_out["odd"]
 
 
 async def test_broken_parts_other_than_dates_drop_no_event() -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Final
 
 import typer
 
-from mainspring.surfaces.cli.connection import finish_request
+from mainspring.surfaces.cli.context import finish
 from mainspring.surfaces.cli.options import get_context
 from mainspring.surfaces.cli.typer_functions import declared
 
@@ -52,4 +52,4 @@ def _mcp(
     selection = mcp.read_selection(toolset, output_schemas=output_schemas)
     if show_config:
         return mcp.show_config(context, context.screen(), url, selection)
-    return finish_request(mcp.serve_mcp(context, url, selection))
+    return finish(mcp.serve_mcp(context, url, selection))

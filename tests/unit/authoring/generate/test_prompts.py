@@ -19,7 +19,7 @@ from tests.kit.author_model import (
     wish_for,
 )
 
-MOST_BYTES = 33_000
+MOST_BYTES = 36_000
 SYSTEM = system_text(WORDS, "data-0")
 
 

@@ -22,7 +22,7 @@ def test_the_first_script_of_the_how_to_is_a_valid_definition(tmp_path: Path) ->
     file.write_text(first)
     made = read_definition_file(str(file), Limits())
     assert made["name"] == "orders"
-    assert made["goal"] == "Count the orders that came in, and remember how many there were."
+    assert made["goal"] == "Count the orders, and remember how many there were."
     report = validate(made, build_registry(Limits()), Limits())
     assert report.findings == ()
     asked = {grant.capability for grant in report.grants} - {"automation_kv.delete"}
