@@ -154,6 +154,8 @@ def test_a_token_is_asked_for_where_one_is_needed(
         "post /api/v1/automations/{automation_id}/hooks/{slug}",
         # The path is the credential.
         "post /api/v1/hooks/{token}",
+        "get /api/v1/forms/{token}",
+        "post /api/v1/forms/{token}",
         "post /api/v1/integrations/slack/interactions/{workspace_id}",
         "post /api/v1/push-channels/{workspace_id}/{channel_id}",
         "get /api/v1/public-address/proof",

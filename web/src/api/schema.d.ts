@@ -579,7 +579,7 @@ export interface paths {
          * Deliver an earlier request of a webhook again
          * @description Starts a new run of the active version with the same request.
          */
-        post: operations["redeliver"];
+        post: operations["redeliver_request"];
         delete?: never;
         options?: never;
         head?: never;
@@ -8885,7 +8885,7 @@ export interface operations {
             };
         };
     };
-    redeliver: {
+    redeliver_request: {
         parameters: {
             query?: never;
             header?: never;

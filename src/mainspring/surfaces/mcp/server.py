@@ -46,7 +46,6 @@ from mainspring.contracts.errors import (
     PersonRequired,
     Problem,
 )
-from mainspring.contracts.object_schema import DIALECT
 from mainspring.contracts.toolset import Toolset
 from mainspring.definition.json_schema.published import flatten_schema, publish_schema
 from mainspring.definition.tool_patterns import map_tool_aliases
@@ -262,9 +261,6 @@ def describe(
 ) -> dict[str, Any]:
     """A tool of the protocol; ``input_schema`` is the capability's own, or one with pins."""
     schema, rule = flatten_schema(input_schema)
-    if schema.get("$schema") == DIALECT:
-        # The default dialect of the protocol: naming it in each tool only costs tokens.
-        del schema["$schema"]
     if not schema.get("required", True):
         del schema["required"]
     if "examples" in schema:

@@ -336,7 +336,8 @@ def test_the_banner_offers_no_link_to_a_page_that_is_not_built(
 
     shown.change(ServerStateChange("ready", (("api", 7),)))
     unbuilt = capsys.readouterr().out
-    (tmp_path / "index.html").write_text("<!doctype html>")
+    for name in ("index.html", "form.html"):
+        (tmp_path / name).write_text("<!doctype html>")
     shown.change(ServerStateChange("ready", (("api", 7),)))
     built = capsys.readouterr().out
 

@@ -478,7 +478,7 @@ def _deliveries(made: APIRouter, services: ApplicationServices) -> None:
         responses=problems(401, 403, 404, 409, 422),
     )
     @needs(Permission.RUN)
-    async def redeliver(
+    async def redeliver_request(
         automation_id: UUID, slug: Slug, run_id: UUID, caller: SignedIn
     ) -> JsonAnswer:
         async with caller.database.acquire() as connection:
