@@ -91,7 +91,7 @@ async def test_a_model_that_keeps_inventing_is_corrected_three_times_and_rules_t
     assert (by["by"], by["rounds"], by["model"]) == ("rules", 3, None)
     assert len(by["refused"]) == 3
     assert "invoices.send_all" not in str(made["definition"])
-    assert "Rules made this instead" in by["note"]
+    assert "Rules generated this instead" in by["note"]
     assert made["status"] == "ready", (made["questions"], made["problems"])
     assert len(await ledger(bench)) == 4
 
@@ -100,7 +100,7 @@ async def test_a_model_that_only_looks_around_is_stopped_and_reported(bench: Ben
     looks = [says("list_resources", kind="boards") for _ in range(12)]
     made = await proposed(bench, *looks, REVIEWED)
     assert (made["made_by"]["by"], made["made_by"]["rounds"]) == ("rules", 0)
-    assert made["made_by"]["note"].endswith("Rules made this instead.")
+    assert made["made_by"]["note"].endswith("Rules generated this instead.")
 
 
 async def test_a_provider_that_fails_leaves_it_to_the_rules_unless_a_model_was_asked_for(

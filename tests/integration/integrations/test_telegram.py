@@ -64,6 +64,7 @@ async def test_a_button_that_telegram_does_not_know_any_more_holds_nothing_up(
     assert [one.event for one in portion.items if isinstance(one, Item)] == [
         "telegram.button_pressed",
         "telegram.message_received",
+        "telegram.chat_message",
     ]
     assert portion.cursor == {"offset": 502}
 
@@ -80,7 +81,8 @@ async def test_a_webhook_keeps_the_updates_away_until_it_is_deleted(
     assert "deleteWebhook" in str(problem.suggestion)
     visit.double.webhook = ""
     visit.double.wrote("Buy milk")
-    assert len((await visit.poll()).items) == 1
+    # The page of the message, and the message as a chat.
+    assert len((await visit.poll()).items) == 2
 
 
 async def test_another_program_that_reads_the_same_bot_is_named(visit: TelegramConnection) -> None:

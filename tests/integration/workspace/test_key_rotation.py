@@ -172,7 +172,7 @@ async def test_only_one_rotation_at_a_time_and_none_without_a_key(
     await _fill(vault, workspace_id, 2)
     async with database.acquire() as connection:
         await connection.execute("SELECT pg_advisory_lock(hashtextextended('vault rotation', 0))")
-        with pytest.raises(Conflict, match="under way"):
+        with pytest.raises(Conflict, match="already running"):
             await rotate(database, vault.keyring)
         await connection.execute("SELECT pg_advisory_unlock_all()")
     with pytest.raises(NotFound):

@@ -31,7 +31,7 @@ CREATE TABLE chat_answers (
     reply_to      text,
     -- The member who wrote; null for anyone else.
     member_id     uuid,
-    kind          text NOT NULL CHECK (kind IN ('run', 'conversation', 'notice')),
+    kind          text NOT NULL CHECK (kind IN ('notice', 'conversation', 'run')),
     automation_id uuid,
     run_id        uuid,
     by_step       boolean NOT NULL DEFAULT false,

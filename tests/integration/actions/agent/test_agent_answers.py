@@ -295,7 +295,7 @@ async def test_an_answer_that_cannot_be_kept_is_given_back_and_mended(bench: Ben
     *_, useless, answer = models.requests[-1].messages
     assert "4000 are kept" in answer.content
     # What came to nothing is not read again in full, and paid for, at every further turn.
-    assert "left out" in useless.content
+    assert "omitted" in useless.content
     assert len(str(asked[-2])) < 2_000
     # Every turn is on record and on the books, the useless ones too.
     assert stored == [7, 2]

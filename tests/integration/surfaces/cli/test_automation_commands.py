@@ -308,7 +308,7 @@ async def test_an_import_says_that_tokens_are_made_anew(
     await bring_in(command_context, Screen(), str(file), "rename")
 
     message = capsys.readouterr().out
-    assert "made anew" in message
+    assert "created again" in message
     assert "webhook token 'Two (2)' left" in message
     assert "webhook token 'Two (2)' right" in message
 

@@ -39,6 +39,10 @@ PUBLIC = {
         )
         for method in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
     ),
+    # The link of a hosted form is its credential.
+    ("GET", "/forms/{token}"),
+    ("GET", "/api/v1/forms/{token}"),
+    ("POST", "/api/v1/forms/{token}"),
     # Slack signs its requests with the workspace's signing secret.
     ("POST", "/api/v1/integrations/slack/interactions/{workspace_id}"),
     # Providers authenticate a notification with the secret of its channel.
@@ -212,7 +216,7 @@ async def test_a_public_address_without_its_own_proof_gives_nothing(api: Api) ->
     answered = await _statuses(api, own)
 
     preflights = {status for method, _, status in answered if method == "OPTIONS"}
-    assert len(answered) == 26
+    assert len(answered) == 28
     # A CORS preflight gets the same empty answer, whether the webhook exists or not.
     assert preflights == {204}
     assert {status for method, _, status in answered if method != "OPTIONS"} <= {401, 404}

@@ -98,7 +98,7 @@ async def test_events_of_a_calendar_that_cannot_be_read_are_counted_and_reported
         [stored] = (await boards.call("list_board_links", board_id=board_id))["links"][0]["recipes"]
         assert values(await boards.rows(board_id, "events"), "uid") == ["good"]
 
-    why = "The event 'without' is left out: it has no DTSTART."
+    why = "The event 'without' is skipped: it has no DTSTART."
     assert (result["total"], result["left_out"]) == (1, 1)
     assert result["problems"] == [{"row": 1, "detail": why, "code": "unreadable_event"}]
     assert (asked["count"], asked["left_out"]) == (1, 1)
