@@ -50,7 +50,7 @@ CREATE TABLE chat_answers (
     finished_at   timestamptz,
     PRIMARY KEY (workspace_id, id),
     FOREIGN KEY (workspace_id, connection_id) REFERENCES integration_connections ON DELETE CASCADE,
-    CHECK ((kind = 'run') = (run_id IS NOT NULL))
+    CHECK ((kind <> 'run') = (run_id IS NULL))
 );
 CREATE INDEX chat_answers_open ON chat_answers (next_at)
     WHERE state IN ('waiting', 'due', 'sending');
