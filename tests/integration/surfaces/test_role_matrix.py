@@ -44,7 +44,7 @@ _BOTH: Final = {
     (BY_GRANT, HIDDEN),
 }
 # Routes that answer a question which needs a body; they change nothing.
-ONLY_ASK: Final = {"validate_definition", "test_filter"}
+ONLY_ASK: Final = {"validate_definition", "test_filter", "check_public_address"}
 # These are in one order: what the one needs is what the other leaves.
 FIRST: Final = (
     "run_automation",
