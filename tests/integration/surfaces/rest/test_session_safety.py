@@ -37,7 +37,7 @@ __all__ = ["people"]
 
 AN_ID = "01900000-0000-7000-8000-0000000000aa"
 SESSION = f"{ROOT}/session"
-FORMS = "/api/v1/forms/"
+OF_LINKS = ("/api/v1/forms/", "/api/v1/push-channels/")
 READING = {"GET", "HEAD", "OPTIONS"}
 
 
@@ -102,8 +102,8 @@ async def test_no_route_lets_another_site_change_anything(people: Api) -> None:
 
 
 def _outside(path: str) -> bool:
-    """Webhooks, forms and clients have credentials of their own; the link finds no form here."""
-    signed = "/hooks/" in path or "/slack/interactions/" in path or path.startswith(FORMS)
+    """Webhooks, forms, providers and clients have credentials of their own, and use no cookie."""
+    signed = "/hooks/" in path or "/slack/interactions/" in path or path.startswith(OF_LINKS)
     return signed or path.endswith("/fire") or path.startswith("/oauth/")
 
 
