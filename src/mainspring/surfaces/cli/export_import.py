@@ -64,7 +64,7 @@ async def bring_in(
         try:
             with show_progress(screen, "Importing") as line:
                 line.update("store", 0, 1)
-                # An import agrees to nothing, whoever gives the command.
+                # An import gives no consent, also when a person runs it.
                 query = {"on_clash": on_clash}
                 answer = await client.request(
                     "POST", "/import", document, query=query, as_program=True

@@ -86,7 +86,7 @@ class UploadedFile:
         return self.spool.read()
 
 
-# Saves a file, and returns what stands for it in the parsed body.
+# Saves a file, and returns its value in the parsed body.
 SaveFile = Callable[[UploadedFile], Awaitable[Any]]
 
 

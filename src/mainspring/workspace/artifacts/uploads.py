@@ -84,7 +84,7 @@ class UploadStore:
         sha256: bytes,
         read: Callable[[], bytes],
     ) -> dict[str, Any]:
-        """Store the bytes of a file; the value stands for it in the payload of the run."""
+        """Store the bytes of a file; the value represents it in the payload of the run."""
         now = self._clock.now()
         artifact = Artifact(
             workspace_id=upload.workspace_id,
